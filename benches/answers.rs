@@ -19,7 +19,7 @@ use futures::TryStreamExt;
 use object_store::local::LocalFileSystem;
 use sluicegate_client::{Client, ConnectOptions, SelectCall};
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
     OutputSerialization, SelectRequest,
@@ -139,7 +139,7 @@ fn decode(criterion: &mut Criterion) {
         credentials: Some(sluicegate_client::Credentials::new("key", "secret")),
         ..ConnectOptions::default()
     };
-    let client = runtime.block_on(Client::connect(&options, EndpointProfile::sluice())).unwrap();
+    let client = runtime.block_on(Client::connect(&options, StoreCapabilities::sluice())).unwrap();
     let mut group = criterion.benchmark_group("decode");
     group.sample_size(20);
     for (name, columns) in [

@@ -58,7 +58,7 @@ fn filter(keys: &[i64], schema: &Schema) -> Arc<dyn PhysicalExpr> {
 
 /// Returns the Bloom condition for the keys of a filter as SQL.
 fn statement(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> String {
-    let Keys::Of(mut columns) = Keys::of(filter, schema) else { return String::new() };
+    let Keys::Of(mut columns) = Keys::from_filter(filter, schema) else { return String::new() };
     let values = columns.remove(&0).and_then(|keys| keys.values).unwrap();
     let keys: Vec<i64> = values
         .iter()
@@ -78,7 +78,7 @@ fn collect(criterion: &mut Criterion) {
         let filter = filter(&keys(count), &schema);
         group.throughput(Throughput::Elements(count.unsigned_abs()));
         group.bench_function(BenchmarkId::new("keys of the filter", count), |bencher| {
-            bencher.iter(|| Keys::of(black_box(&filter), &schema));
+            bencher.iter(|| Keys::from_filter(black_box(&filter), &schema));
         });
         group.bench_function(BenchmarkId::new("to SQL", count), |bencher| {
             bencher.iter(|| statement(black_box(&filter), &schema));

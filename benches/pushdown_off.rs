@@ -19,7 +19,7 @@ use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::Server;
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Format, Generate, Table, generate, query};
@@ -59,7 +59,7 @@ async fn main() {
     let engine = Engine::builder()
         .endpoint(server.endpoint())
         .credentials(server.access_key(), server.secret_key())
-        .profile(EndpointProfile::sluice())
+        .profile(StoreCapabilities::sluice())
         .scan(Scan::Get)
         .threads(2)
         .build()

@@ -6,7 +6,7 @@ use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::explain::Estimate;
-use sluicegate_engine::{Counted, Engine};
+use sluicegate_engine::{CounterSnapshot, Engine};
 use sluicegate_server::Server;
 
 use crate::strategies::{Way, statements};
@@ -29,7 +29,7 @@ pub(crate) struct Measured {
     /// True if all runs returned these rows.
     pub(crate) steady: bool,
     /// Requests and bytes of the last run, including planning.
-    pub(crate) counted: Counted,
+    pub(crate) counted: CounterSnapshot,
     /// Bytes over the link in both directions, of the last run.
     pub(crate) link: u64,
     /// Seconds of each run, including planning.
@@ -57,7 +57,7 @@ pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
         unmet,
         rows: Vec::new(),
         steady: true,
-        counted: Counted::default(),
+        counted: CounterSnapshot::default(),
         link: 0,
         seconds: Vec::new(),
         cpu: Vec::new(),

@@ -9,7 +9,7 @@ use object_store::ObjectStoreExt;
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile, PriceBook};
-use sluicegate_engine::{EndpointProfile, Engine};
+use sluicegate_engine::{Engine, StoreCapabilities};
 use sluicegate_server::Server;
 use sluicegate_workloads::pushdowndb::{self, TPCH_TABLES};
 use sluicegate_workloads::{DataTable, Format, Generate, generate, tpch};
@@ -81,7 +81,7 @@ impl Store {
         let engine = Engine::builder()
             .endpoint(server.endpoint())
             .credentials(server.access_key(), server.secret_key())
-            .profile(EndpointProfile::sluice())
+            .profile(StoreCapabilities::sluice())
             .prices(PriceBook::paper().clone())
             .hardware(hardware)
             .build()

@@ -71,12 +71,15 @@ impl Failure {
     /// Adds `lines` to the line number of a syntax error, for a statement that begins so many lines further down in
     /// its text.
     pub(crate) fn lower(self, lines: usize) -> Self {
-        const PLACE: &str = "syntax error at line ";
+        const SYNTAX_ERROR_PREFIX: &str = "syntax error at line ";
         match self {
             Self::Failed { message, hint, origin } => {
-                let moved = message.strip_prefix(PLACE).and_then(|rest| {
+                let moved = message.strip_prefix(SYNTAX_ERROR_PREFIX).and_then(|rest| {
                     let (line, rest) = rest.split_once(',')?;
-                    Some(format!("{PLACE}{},{rest}", line.parse::<usize>().ok()? + lines))
+                    Some(format!(
+                        "{SYNTAX_ERROR_PREFIX}{},{rest}",
+                        line.parse::<usize>().ok()? + lines
+                    ))
                 });
                 Self::Failed { message: moved.unwrap_or(message), hint, origin }
             }

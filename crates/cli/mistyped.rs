@@ -90,7 +90,7 @@ pub(crate) fn hint(error: &clap::Error) -> Option<String> {
         return None;
     };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    instead(typed, &usage)
+    suggestion(typed, &usage)
 }
 
 /// Returns the command that a usage line is about; `None` for the usage of the whole program.
@@ -99,7 +99,7 @@ fn group_of(usage: &str) -> Option<&str> {
     group.filter(|group| group.starts_with(|c: char| c.is_alphabetic()))
 }
 
-fn instead(typed: &str, usage: &str) -> Option<String> {
+fn suggestion(typed: &str, usage: &str) -> Option<String> {
     let word = typed.to_ascii_lowercase();
     if let Some(group) = group_of(usage) {
         if group == "connect" && CONNECTIONS.contains(&word.as_str()) {
@@ -207,12 +207,12 @@ mod tests {
             ("s3://b/a.csv", "Usage: sluice [OPTIONS] <COMMAND>", "FROM 's3://b/a.csv'"),
             ("rm", "Usage: sluice connect [OPTIONS] <COMMAND>", "sluice/config.toml"),
         ] {
-            let hint = instead(typed, usage).unwrap();
+            let hint = suggestion(typed, usage).unwrap();
             assert!(hint.contains(part), "{typed}: {hint}");
         }
-        assert_eq!(instead("frobnicate", "Usage: sluice [OPTIONS] <COMMAND>"), None);
+        assert_eq!(suggestion("frobnicate", "Usage: sluice [OPTIONS] <COMMAND>"), None);
         let below = |typed: &str, group: &str| {
-            instead(typed, &format!("Usage: sluice {group} [OPTIONS] <COMMAND>"))
+            suggestion(typed, &format!("Usage: sluice {group} [OPTIONS] <COMMAND>"))
         };
         assert_eq!(below("ls", "connect").as_deref(), Some("Here it is `sluice connect list`."));
         assert_eq!(below("rm", "index").as_deref(), Some("Here it is `sluice index drop`."));

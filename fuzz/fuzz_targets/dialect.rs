@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use sluicegate_s3select::SelectErrorCode as Code;
 use sluicegate_s3select::dialect::{Extras, check, parse_with};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, InputFormat, InputSerialization, JsonType,
 };
@@ -42,7 +42,7 @@ fuzz_target!(|text: &str| {
         }
         assert_eq!(check(&query, &input).is_ok(), check(&again, &input).is_ok(), "{printed}");
     }
-    for profile in EndpointProfile::all() {
+    for profile in StoreCapabilities::all() {
         let _ = profile.allows(&query);
     }
 });

@@ -15,7 +15,7 @@ use futures::StreamExt;
 use libfuzzer_sys::fuzz_target;
 use sluicegate_client::{Client, ConnectOptions, Credentials, RetryPolicy, SelectCall};
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, OutputSerialization,
     SelectRequest,
@@ -61,7 +61,7 @@ fn start() -> Loop {
             request_attempts: 1,
             ..ConnectOptions::default()
         };
-        Client::connect(&options, EndpointProfile::sluice()).await.unwrap()
+        Client::connect(&options, StoreCapabilities::sluice()).await.unwrap()
     });
     Loop { runtime, tasks, client, answer }
 }

@@ -13,7 +13,7 @@ use sluicegate_engine::Engine;
 use sluicegate_engine::codec::{decode, encode};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::internals::s3_scan::{S3Scan, as_select_scan};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_workloads::tpch::{Format, generate, query};
 use tokio::runtime::Runtime;
 
@@ -356,12 +356,12 @@ async fn a_plan_says_who_is_asked_and_not_how_to_get_in() {
     assert!(!holds(store.server.secret_key()) && !holds(store.server.access_key()));
     assert!(!holds(store.server.endpoint().trim_start_matches("http://")));
 
-    let renamed = EndpointProfile { name: "renamed".to_owned(), ..EndpointProfile::sluice() };
+    let renamed = StoreCapabilities { name: "renamed".to_owned(), ..StoreCapabilities::sluice() };
     let elsewhere = store.builder().profile(renamed).build().await.unwrap();
     let error = decode(&bytes, &elsewhere.context().task_ctx()).unwrap_err().to_string();
     assert!(error.contains("the session has no endpoint `sluice`"), "{error}");
     // Another kind of store under the same name accepts other statements.
-    let other = EndpointProfile { name: "sluice".to_owned(), ..EndpointProfile::get_only() };
+    let other = StoreCapabilities { name: "sluice".to_owned(), ..StoreCapabilities::get_only() };
     let elsewhere = store.builder().profile(other).build().await.unwrap();
     let error = decode(&bytes, &elsewhere.context().task_ctx()).unwrap_err().to_string();
     assert!(error.contains("does not take") || error.contains("would be sent"), "{error}");

@@ -2,7 +2,7 @@
 
 use datafusion::common::runtime::SpawnedTask;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::{Counted, Engine, Query};
+use sluicegate_engine::{CounterSnapshot, Engine, Query};
 use sluicegate_server::Operation;
 
 use crate::harness::{BUCKET, Store, rows};
@@ -59,7 +59,7 @@ async fn queries_at_the_same_time_are_counted_apart() {
         each.push(counted);
     }
     let total = engine.counted().since(&before);
-    assert_eq!(each.into_iter().sum::<Counted>(), total);
+    assert_eq!(each.into_iter().sum::<CounterSnapshot>(), total);
     // The store counted the same requests.
     let served = store.server.counters().snapshot().since(&served);
     assert_eq!(served.requests.get(&Operation::GetObject), Some(&total.get));

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use crate::cli::{Served, text as said};
 use crate::harness::{BUCKET, Store, try_ordered};
-use crate::wire::{Harm, Wire};
+use crate::wire::{Wire, WireFault};
 
 /// Returns rows with numbers whose order as text differs, and where one damaged digit makes a number text.
 fn table(rows: usize) -> String {
@@ -90,7 +90,7 @@ proptest! {
         };
         let place = if early { place / 100.0 } else { place };
         wire.mend();
-        wire.harm(&request, nth, times, Harm::Flip { place, bit });
+        wire.harm(&request, nth, times, WireFault::Flip { place, bit });
         let engine = &engines[usize::from(select)];
         let before = engine.counted();
         let answer = runtime.block_on(try_ordered(engine, &sql(object)));
@@ -170,7 +170,7 @@ struct Mutants {
 }
 
 impl Mutants {
-    fn of(whole: Vec<u8>) -> Self {
+    fn new(whole: Vec<u8>) -> Self {
         let end = whole.len() - 8;
         let footer = u32::from_le_bytes(whole[end..end + 4].try_into().unwrap());
         Self { footer: end - footer as usize, whole, random: 7 }
@@ -260,7 +260,7 @@ const QUERIES: [&str; 4] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_parquet_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut mutants = Mutants::of(parquet(&folder).await);
+    let mut mutants = Mutants::new(parquet(&folder).await);
     let store = Store::start().await;
     let engine = store.engine(Scan::Get).await;
     let mut errors = 0;
@@ -313,7 +313,7 @@ async fn pages_are_compared_with_their_checksums() {
 fn no_panic_reaches_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = Runtime::new().unwrap();
-    let mut mutants = Mutants::of(runtime.block_on(parquet(&folder)));
+    let mut mutants = Mutants::new(runtime.block_on(parquet(&folder)));
     let served = Served::start();
     let engine = runtime.block_on(async { Store::start().await.engine(Scan::Get).await });
     // A file over which the reader panics, as its message shows.

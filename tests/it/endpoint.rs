@@ -12,7 +12,7 @@ pub(crate) struct Table(Vec<serde_json::Value>);
 
 impl Table {
     /// Runs a command and parses its JSON output.
-    pub(crate) fn of(command: &mut Command) -> Self {
+    pub(crate) fn from_command(command: &mut Command) -> Self {
         Self(serde_json::from_str(&good(command)).unwrap())
     }
 
@@ -64,7 +64,7 @@ fn our_server_answers_everything_and_keeps_nothing() {
     let before = objects(&served);
     for bucket in ["bucket", "made-for-it"] {
         let json = ["--bucket", bucket, "--format", "json"];
-        let table = Table::of(&mut probe(&served, cache.path(), &json));
+        let table = Table::from_command(&mut probe(&served, cache.path(), &json));
         assert!(table.with("works").len() > 100);
         for verdict in ["refused", "answers wrongly", "not known"] {
             assert!(table.with(verdict).is_empty(), "{verdict}: {:?}", table.with(verdict));
@@ -120,7 +120,7 @@ fn a_store_without_select_has_a_table_of_refusals_and_is_read() {
     assert!(said.contains("sluice endpoint probe") && said.lines().count() == 1, "{said}");
     let json = ["--bucket", "bucket", "--format", "json"];
     let before = objects(&served);
-    let table = Table::of(&mut probe(&served, cache.path(), &json));
+    let table = Table::from_command(&mut probe(&served, cache.path(), &json));
     assert!(table.with("works").is_empty(), "{:?}", table.with("works"));
     assert!(table.with("answers wrongly").is_empty());
     assert!(table.with("refused").len() > 100);
@@ -140,7 +140,7 @@ fn an_object_of_yours_is_looked_at_and_left_alone() {
     let cache = tempfile::tempdir().unwrap();
     let before = objects(&served);
     let json = ["--object", "s3://bucket/fruit.csv", "--format", "json"];
-    let table = Table::of(&mut probe(&served, cache.path(), &json));
+    let table = Table::from_command(&mut probe(&served, cache.path(), &json));
     assert_eq!(table.verdict("CASE"), "works");
     assert_eq!(table.verdict("NULL != 1 is not TRUE"), "works");
     assert_eq!(table.verdict("CSV, gzip"), "not known");

@@ -7,7 +7,7 @@ use object_store::memory::InMemory;
 use object_store::{ObjectStoreExt, path::Path};
 use sluicegate_engine::Endpoint;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::Operation;
 use url::Url;
 
@@ -17,7 +17,7 @@ fn further(store: &Store) -> sluicegate_engine::EndpointBuilder {
     Endpoint::builder()
         .endpoint(store.server.endpoint())
         .credentials(store.server.access_key(), store.server.secret_key())
-        .profile(EndpointProfile::sluice())
+        .profile(StoreCapabilities::sluice())
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_plan_runs_only_where_its_endpoint_is_known() {
     let here =
         datafusion::physical_plan::collect(Arc::clone(&plan), elsewhere.context().task_ctx());
     assert_eq!(here.await.unwrap()[0].num_rows(), 1);
-    let profile = EndpointProfile { name: "renamed".to_owned(), ..EndpointProfile::sluice() };
+    let profile = StoreCapabilities { name: "renamed".to_owned(), ..StoreCapabilities::sluice() };
     let nowhere = store.builder().profile(profile).build().await.unwrap();
     let error = datafusion::physical_plan::collect(plan, nowhere.context().task_ctx()).await;
     let error = error.unwrap_err().to_string();

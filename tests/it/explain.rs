@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::{Bytes, Dollars, HardwareProfile, PriceBook, Rows, Scanned};
+use sluicegate_costmodel::{Bytes, Dollars, HardwareProfile, PriceBook, Rows, ScanWork};
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use crate::harness::{BUCKET, Store, rows, statements};
 
@@ -94,7 +94,7 @@ async fn the_numbers_of_a_scan_come_out_by_hand() {
     let parse = |bytes: f64| bytes / 11.2e6;
     let scan = |terms: f64| size / 130e6 + records * terms * 2.9e-7;
     // The number of rows that pass the filter is an estimate from statistics.
-    let passing = sum.way("select").unwrap().outcome.as_ref().unwrap().work.returned.as_f64();
+    let passing = sum.verdict("select").unwrap().outcome.as_ref().unwrap().work.returned.as_f64();
     let passing_share = passing / (records * 8.0);
     for (way, select, got, returned, terms) in [
         ("get", 0, size, 0.0, 0.0),
@@ -103,7 +103,7 @@ async fn the_numbers_of_a_scan_come_out_by_hand() {
         // The statement has one comparison and one sum of the passing rows, and returns one row with one number.
         ("store", 1, 0.0, 16.0, 1.0 + passing_share),
     ] {
-        let numbers = sum.way(way).unwrap().outcome.as_ref().unwrap();
+        let numbers = sum.verdict(way).unwrap().outcome.as_ref().unwrap();
         let work = numbers.work;
         assert_eq!((work.requests.select.0, work.requests.get.0), (select, 1 - select), "{way}");
         assert_eq!(work.scanned.0, if select == 1 { size as u64 } else { 0 }, "{way}");
@@ -146,14 +146,14 @@ async fn a_store_that_is_paid_for_its_work_is_asked_what_if() {
     assert!((predicted.processed.0 / processed - 1.0).abs() < 1e-9, "{predicted}");
     let hardware = &engine.endpoint().hardware;
     let (size, rows_of) = (Bytes(body.len() as u64), Rows(10_000));
-    let all = Scanned { bytes: size, rows: rows_of, terms: 1.into(), ..Scanned::default() };
+    let all = ScanWork { bytes: size, rows: rows_of, terms: 1.into(), ..ScanWork::default() };
     let statement = hardware.select.per_statement.unwrap_or_default();
     let busy = (hardware.store_time(&all) + statement).as_secs_f64();
     let expected = busy * 0.0665 / 3600.0;
     let actual = predicted.store_compute.0;
     assert!((actual / expected - 1.0).abs() < 0.01, "{predicted}: not {expected}");
     // The scanned bytes are counted; the scanned rows are estimated.
-    let bytes_alone = Scanned { bytes: size, ..Scanned::default() };
+    let bytes_alone = ScanWork { bytes: size, ..ScanWork::default() };
     let bytes_alone = hardware.store_time(&bytes_alone).as_secs_f64();
     let least = bytes_alone * 0.0665 / 3600.0;
     let actual = counted.store_compute.0;
@@ -182,11 +182,11 @@ async fn explaining_sends_no_statement() {
         engine.explain(&format!("SELECT sum(a) FROM 's3://{BUCKET}/t/a.csv'")).await.unwrap();
     let [sum] = explained.decisions.as_slice() else { panic!("{explained}") };
     assert_eq!(sum.operator, "aggregate");
-    let sql = sum.way("store").unwrap().statement.as_deref().unwrap();
+    let sql = sum.verdict("store").unwrap().statement.as_deref().unwrap();
     assert!(sql.starts_with("SELECT SUM("), "{sql}");
-    let sql = sum.way("select").unwrap().statement.as_deref().unwrap();
+    let sql = sum.verdict("select").unwrap().statement.as_deref().unwrap();
     assert!(sql.starts_with("SELECT s._1 "), "{sql}");
-    assert!(sum.way("get").unwrap().outcome.is_ok(), "{explained}");
+    assert!(sum.verdict("get").unwrap().outcome.is_ok(), "{explained}");
     assert!(explained.estimate().cost.0 > 0.0);
     assert_eq!(engine.counted().select, 0);
 }
@@ -196,13 +196,13 @@ async fn explaining_sends_no_statement() {
 async fn scans_without_select_are_predicted() {
     let store = Store::start().await;
     store.put("t/a.csv", "a,b\n1,x\n2,y\n");
-    let engine = store.builder().profile(EndpointProfile::get_only()).build().await.unwrap();
+    let engine = store.builder().profile(StoreCapabilities::get_only()).build().await.unwrap();
     let sql = format!("SELECT sum(a) FROM 's3://{BUCKET}/t/a.csv' WHERE b = 'x'");
     let explained = engine.explain(&sql).await.unwrap();
     let [sum] = explained.decisions.as_slice() else { panic!("{explained}") };
     assert_eq!(sum.strategy(), Some("get"));
     for way in ["store", "select"] {
-        let why = sum.way(way).unwrap().outcome.as_ref().unwrap_err().to_string();
+        let why = sum.verdict(way).unwrap().outcome.as_ref().unwrap_err().to_string();
         assert_eq!(why, "the store has no S3 Select (profile `get-only`)");
     }
     assert_eq!(explained.estimate().work.requests.get.0, 1);
@@ -218,7 +218,7 @@ async fn forcing_what_cannot_be_had_says_why() {
     let backwards = format!("{sum} WHERE reverse(b) = 'y'");
 
     let engine =
-        store.builder().profile(EndpointProfile::get_only()).scan(Scan::Select).build().await;
+        store.builder().profile(StoreCapabilities::get_only()).scan(Scan::Select).build().await;
     let engine = engine.unwrap();
     assert_eq!(rows(&engine, &sum).await, [r#""3""#]);
     let warnings: Vec<_> = engine.explain(&sum).await.unwrap().warnings().collect();
@@ -248,7 +248,7 @@ async fn forcing_what_cannot_be_had_says_why() {
     let explained = engine.explain(&sum).await.unwrap();
     assert_eq!(explained.decisions[0].strategy(), Some("select"));
     assert_eq!(explained.warnings().count(), 0);
-    let why = explained.decisions[0].way("store").unwrap().outcome.as_ref().unwrap_err();
+    let why = explained.decisions[0].verdict("store").unwrap().outcome.as_ref().unwrap_err();
     assert_eq!(why.to_string(), "sluice.aggregate = 'here'");
     assert_eq!(rows(&engine, &sum).await, [r#""3""#]);
 }
@@ -271,7 +271,7 @@ async fn aggregates_that_stay_here_say_why() {
         let [Some(here), None] = [of_aggregates.next(), of_aggregates.next()] else {
             panic!("{explained}")
         };
-        assert_eq!(here.way(strategy).unwrap().outcome.as_ref().unwrap_err().to_string(), why);
+        assert_eq!(here.verdict(strategy).unwrap().outcome.as_ref().unwrap_err().to_string(), why);
         assert_eq!(explained.warnings().count(), 0, "{explained}");
         rows(&engine, &format!("SET sluice.{operator} = '{strategy}'")).await;
         let query = engine.plan(sql).await.unwrap();

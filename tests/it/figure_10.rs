@@ -8,7 +8,7 @@ use object_store::local::LocalFileSystem;
 use sluicegate_workloads::pushdowndb::{self, ITEMS, TPCH_TABLES};
 use sluicegate_workloads::{DataTable, Generate, generate, tpch};
 
-use crate::harness::{Place, Store, rows, stock, stock_rows};
+use crate::harness::{Store, TestStore, rows, stock, stock_rows};
 
 #[path = "../../benches/figure_10/strategies.rs"]
 mod strategies;
@@ -37,7 +37,10 @@ fn definitions<T: DataTable>(request: &Generate<T>, root: &str) -> Vec<String> {
 }
 
 /// Runs each item in all ways; returns its name, its statements and its fallbacks.
-pub(crate) async fn check_items(place: &dyn Place, scale: f64) -> Vec<(&'static str, u64, u64)> {
+pub(crate) async fn check_items(
+    place: &dyn TestStore,
+    scale: f64,
+) -> Vec<(&'static str, u64, u64)> {
     let (tables, skewed) = (tables(scale), skewed(scale));
     let folder = tempfile::tempdir().unwrap();
     let local = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());

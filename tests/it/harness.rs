@@ -14,7 +14,7 @@ use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::guards::{rewrite, with_guards};
 use sluicegate_engine::{Engine, EngineBuilder};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Builder, Faults, Server};
 use tempfile::TempDir;
 
@@ -60,15 +60,15 @@ impl Grid {
 }
 
 /// Returns our server's profile without `BLOOM_CONTAINS`, so that Bloom filters have PushdownDB's form.
-pub(crate) fn without_bloom_contains() -> EndpointProfile {
-    let mut profile = EndpointProfile::sluice();
+pub(crate) fn without_bloom_contains() -> StoreCapabilities {
+    let mut profile = StoreCapabilities::sluice();
     profile.syntax.bloom = false;
     profile
 }
 
 /// A store with a bucket, ours or another one, for tests that run on any store.
 #[async_trait]
-pub(crate) trait Place: Sync {
+pub(crate) trait TestStore: Sync {
     /// Returns the name of the bucket.
     fn bucket(&self) -> &str;
 
@@ -117,7 +117,7 @@ impl Store {
         Engine::builder()
             .endpoint(self.server.endpoint())
             .credentials(self.server.access_key(), self.server.secret_key())
-            .profile(EndpointProfile::sluice())
+            .profile(StoreCapabilities::sluice())
             .prices(PriceBook::paper().clone())
             .hardware(hardware())
             .threads(2)
@@ -137,7 +137,7 @@ fn hardware() -> HardwareProfile {
 }
 
 #[async_trait]
-impl Place for Store {
+impl TestStore for Store {
     fn bucket(&self) -> &str {
         BUCKET
     }

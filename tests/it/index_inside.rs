@@ -12,7 +12,7 @@ use sluicegate_client::{Client, ConnectOptions, Error};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_evaluator::{Evaluation, Sink, Stats};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     CsvInput, FileHeaderInfo, InputFormat, InputSerialization, OutputSerialization, ScanRange,
     SelectRequest,
@@ -50,13 +50,13 @@ fn expected(request: &SelectRequest, object: &[u8]) -> Answered {
     }
 }
 
-struct Place {
+struct Fixture {
     store: Store,
     client: Client,
     engine: Engine,
 }
 
-impl Place {
+impl Fixture {
     async fn start() -> Self {
         Self::over(Store::start().await).await
     }
@@ -70,14 +70,14 @@ impl Place {
             )),
             ..ConnectOptions::default()
         };
-        let client = Client::connect(&options, EndpointProfile::sluice()).await.unwrap();
+        let client = Client::connect(&options, StoreCapabilities::sluice()).await.unwrap();
         let engine = store.engine(Scan::Select).await;
         Self { store, client, engine }
     }
 
     async fn ask(&self, key: &str, request: &SelectRequest) -> Answered {
         let metrics = Arc::default();
-        let answer = match self.client.ask(BUCKET, key, request, &metrics).await {
+        let answer = match self.client.send(BUCKET, key, request, &metrics).await {
             Ok(answer) => Ok(answer.records),
             Err(Error::Refused { code, message }) => Err((code, message)),
             Err(other) => panic!("{other}"),
@@ -137,7 +137,7 @@ fn plain() -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn few_bytes_are_read_where_an_index_leads() {
-    let place = Place::start().await;
+    let place = Fixture::start().await;
     let text = plain();
     let key = place.table("few", &text, true, &["k", "t"]).await;
     let whole = text.len() as u64;
@@ -173,7 +173,7 @@ async fn few_bytes_are_read_where_an_index_leads() {
 /// A statement fails as without an index, also because of records that are not looked up.
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_those_of_the_whole_object() {
-    let place = Place::start().await;
+    let place = Fixture::start().await;
     let plain = String::from_utf8(plain()).unwrap();
     let pad = "p".repeat(60);
     let condition = "CAST(s.k AS INT) = 4321 AND s.t = 't21'";
@@ -198,7 +198,7 @@ async fn errors_are_those_of_the_whole_object() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_may_be_told_to_read_objects_whole() {
-    let place = Place::over(Store::start_with(|server| server.indexes(false)).await).await;
+    let place = Fixture::over(Store::start_with(|server| server.indexes(false)).await).await;
     let text = plain();
     let key = place.table("w", &text, true, &["k"]).await;
     assert_eq!(place.indexes().len(), 1);
@@ -209,7 +209,7 @@ async fn a_store_may_be_told_to_read_objects_whole() {
 /// Statements of an engine use indexes, too, also for parts of an object.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engines_statements_profit() {
-    let place = Place::start().await;
+    let place = Fixture::start().await;
     let text = plain();
     place.table("e", &text, true, &["k", "t"]).await;
     let sql = "SELECT k, x FROM e WHERE k = 4321 OR k = 17";
@@ -228,7 +228,7 @@ async fn an_engines_statements_profit() {
 /// If an index has any defect, the object is read instead.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_cannot_be_relied_on_is_not_used() {
-    let place = Place::start().await;
+    let place = Fixture::start().await;
     let text = plain();
     let key = place.table("a", &text, true, &["k"]).await;
     place.table("b", &[&text[..], b"7,t7,0,p\n"].concat(), true, &["k"]).await;
@@ -274,7 +274,7 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
 async fn a_hostile_index_harms_only_its_object() {
     use sluicegate_index::layout::{BlockMessage, MAGIC, TopMessage};
 
-    let place = Place::start().await;
+    let place = Fixture::start().await;
     let text = plain();
     let key = place.table("h", &text, true, &["k"]).await;
     let request = request("SELECT * FROM S3Object s WHERE CAST(s.k AS INT) = 4321", with_header());
@@ -327,7 +327,7 @@ async fn a_hostile_index_harms_only_its_object() {
 /// A statement reads one version of the object, and only that version's index.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_may_be_replaced_at_any_time() {
-    let place = Place::start().await;
+    let place = Fixture::start().await;
     let text = plain();
     let newer: Vec<u8> = [&text[..10], &text[10..].repeat(2)[..]].concat();
     let key = place.table("r", &text, true, &["k"]).await;
@@ -535,7 +535,7 @@ fn options() -> impl Strategy<Value = (CsvInput, Option<ScanRange>, bool)> {
 #[test]
 fn answers_are_those_of_the_whole_object() {
     let runtime = Runtime::new().unwrap();
-    let place = runtime.block_on(Place::start());
+    let place = runtime.block_on(Fixture::start());
     let (number, asked, fewer) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let columns = prop::sample::subsequence(vec!["k", "t"], 1..=2);
     let statements = prop::collection::vec((statement(), options()), 12);

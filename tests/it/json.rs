@@ -2,7 +2,7 @@
 
 use datafusion::prelude::SessionContext;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Format, Table, generate, query};
@@ -230,12 +230,12 @@ async fn other_stores() {
     let object = "{\"id\":1,\"name\":\"a\",\"price\":1.25}\n{\"id\":2}\n";
     let (store, stock) = both(object).await;
     for (profile, sql, asks) in [
-        (EndpointProfile::minio(), "SELECT name FROM t WHERE id = 1", false),
-        (EndpointProfile::ceph(), "SELECT count(*) FROM t", false),
-        (EndpointProfile::aws(), "SELECT name FROM t WHERE id = 1", true),
-        (EndpointProfile::aws(), "SELECT id FROM t WHERE name IS NULL", true),
-        (EndpointProfile::aws(), "SELECT price FROM t", false),
-        (EndpointProfile::aws(), "SELECT count(*), max(id) FROM t", true),
+        (StoreCapabilities::minio(), "SELECT name FROM t WHERE id = 1", false),
+        (StoreCapabilities::ceph(), "SELECT count(*) FROM t", false),
+        (StoreCapabilities::aws(), "SELECT name FROM t WHERE id = 1", true),
+        (StoreCapabilities::aws(), "SELECT id FROM t WHERE name IS NULL", true),
+        (StoreCapabilities::aws(), "SELECT price FROM t", false),
+        (StoreCapabilities::aws(), "SELECT count(*), max(id) FROM t", true),
     ] {
         let name = profile.name.clone();
         let engine = store.builder().scan(Scan::Select).profile(profile).build().await.unwrap();

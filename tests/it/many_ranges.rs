@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::{Counted, Engine, HardwareProfile};
+use sluicegate_engine::{CounterSnapshot, Engine, HardwareProfile};
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{Store, rows, runner, try_rows};
@@ -16,7 +16,7 @@ const SCATTERED: &str = "SELECT v FROM n WHERE k >= 30000 AND k < 30160";
 
 /// Builds an engine over two objects with an index. Also returns the rows and the work of a statement with one range
 /// in each request.
-async fn indexed(store: &Store) -> (Engine, Vec<String>, Counted) {
+async fn indexed(store: &Store) -> (Engine, Vec<String>, CounterSnapshot) {
     // With this profile, a request costs as much as 3000 bytes.
     let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
     hardware.link.latency = Duration::from_micros(400);
@@ -32,7 +32,7 @@ async fn indexed(store: &Store) -> (Engine, Vec<String>, Counted) {
     (engine, expected, counted)
 }
 
-async fn asked(engine: &Engine) -> (Vec<String>, Counted) {
+async fn asked(engine: &Engine) -> (Vec<String>, CounterSnapshot) {
     let before = engine.counted();
     let found = rows(engine, SCATTERED).await;
     (found, engine.counted().since(&before))

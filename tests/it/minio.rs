@@ -19,15 +19,15 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_workloads::tpch::Format;
 use tokio::runtime::Runtime;
 
 use crate::cli::{sluice, text};
 use crate::endpoint::Table;
 use crate::figure_10::check_items;
-use crate::harness::{Place, rows};
-use crate::tpch::{Way, check_place};
+use crate::harness::{TestStore, rows};
+use crate::tpch::{ReadMode, check_place};
 use crate::{random, slt};
 
 /// An external store, with a bucket of the test.
@@ -35,7 +35,7 @@ struct Peer {
     endpoint: String,
     key: String,
     secret: String,
-    profile: EndpointProfile,
+    profile: StoreCapabilities,
     bucket: String,
     sdk: aws_sdk_s3::Client,
     objects: Arc<dyn ObjectStore>,
@@ -51,7 +51,7 @@ impl Peer {
             return None;
         };
         let name = set("SLUICE_TEST_S3_PROFILE").unwrap_or_else(|| "minio".to_owned());
-        let profile = EndpointProfile::by_name(&name).unwrap_or_else(|| panic!("no {name}"));
+        let profile = StoreCapabilities::by_name(&name).unwrap_or_else(|| panic!("no {name}"));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
         let bucket = format!("sluice-test-{test}-{}-{now:x}", process::id());
         let config = aws_sdk_s3::Config::builder()
@@ -88,7 +88,7 @@ impl Peer {
 }
 
 #[async_trait]
-impl Place for Peer {
+impl TestStore for Peer {
     fn bucket(&self) -> &str {
         &self.bucket
     }
@@ -128,7 +128,7 @@ async fn all_22_queries_of_tpch_agree_with_datafusion() {
     let Some(peer) = Peer::start("tpch").await else { return };
     let way = |name, format, objects, scan| {
         let profile = peer.profile.clone();
-        Way { name, format, objects, scan, profile }
+        ReadMode { name, format, objects, scan, profile }
     };
     let ways = [
         way("csv, select", Format::csv(), 1, Scan::Select),
@@ -229,7 +229,7 @@ async fn a_probe_finds_the_deviations() {
         command
     };
     let probe = ["endpoint", "probe", "--bucket", &bucket, "--format", "json"];
-    let table = Table::of(&mut command(&probe));
+    let table = Table::from_command(&mut command(&probe));
     for feature in ["CSV", "CSV fields come back as they are", "IN", "LIKE 'abc%'", "COUNT(*)"] {
         assert_eq!(table.verdict(feature), "works", "{feature}");
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -54,7 +54,7 @@ impl Store {
             endpoint: Some(self.endpoint.clone()),
             ..ConnectOptions::default()
         };
-        let engine = Engine::builder().connect(options).profile(EndpointProfile::unknown());
+        let engine = Engine::builder().connect(options).profile(StoreCapabilities::unknown());
         engine.scan(Scan::Get).build().await.unwrap()
     }
 

@@ -1,11 +1,11 @@
 //! Features that a store refuses or lacks are detected once, and the answer is right.
 
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows, statements};
-use crate::tpch::{Way, check_place};
+use crate::tpch::{ReadMode, check_place};
 
 const FRUIT: &str = "name,price\napple,3\npear,4\nfig,9\n";
 
@@ -19,7 +19,7 @@ async fn a_store_without_select_is_asked_once() {
         "CREATE EXTERNAL TABLE t (name VARCHAR, price BIGINT) STORED AS CSV
          LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
     );
-    for profile in EndpointProfile::all() {
+    for profile in StoreCapabilities::all() {
         let name = profile.name.clone();
         let has_select = profile.has_select();
         let engine =
@@ -115,7 +115,7 @@ async fn without_a_profile_an_endpoint_is_only_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tpch_is_right_without_select() {
     let store = Store::start_with(|server| server.select(false)).await;
-    let way = |name, profile| Way {
+    let way = |name, profile| ReadMode {
         name,
         format: sluicegate_workloads::tpch::Format::csv(),
         objects: 1,
@@ -123,8 +123,8 @@ async fn tpch_is_right_without_select() {
         profile,
     };
     let ways = [
-        way("no Select, known", EndpointProfile::get_only()),
-        way("no Select, not known", EndpointProfile::sluice()),
+        way("no Select, known", StoreCapabilities::get_only()),
+        way("no Select, not known", StoreCapabilities::sluice()),
     ];
     let fallbacks = check_place(&store, 0.01, &ways).await;
     assert!(fallbacks[0] == 0 && fallbacks[1] > 0, "{fallbacks:?}");

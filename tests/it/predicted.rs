@@ -138,12 +138,12 @@ async fn predictions_know_what_is_asked_for() {
     rows(&engine, &ddl).await;
     let explained = async |sql: &str| engine.explain(sql).await.unwrap().decisions;
     let link = |decision: &Decision, way: &str| {
-        decision.way(way).unwrap().outcome.as_ref().unwrap().work.link.as_f64()
+        decision.verdict(way).unwrap().outcome.as_ref().unwrap().work.link.as_f64()
     };
     let all = 4.0 * 5000.0 * 86.0;
 
     let scan = explained("SELECT v FROM t WHERE s < 'b'").await;
-    let statement = scan[0].way("select").unwrap().statement.clone().unwrap();
+    let statement = scan[0].verdict("select").unwrap().statement.clone().unwrap();
     assert!(statement.starts_with("SELECT s._2 FROM S3Object s WHERE"), "{statement}");
 
     let groups = explained("SELECT g, sum(v) FROM t GROUP BY g").await;

@@ -6,7 +6,7 @@ use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
 use crate::harness::{
-    Place, Store, runner, stock, stock_ordered, stock_rows, try_ordered, try_rows,
+    Store, TestStore, runner, stock, stock_ordered, stock_rows, try_ordered, try_rows,
 };
 
 const NAMES: [&str; 9] = ["id", "s", "i", "n", "d", "t", "b", "f", "w"];
@@ -351,7 +351,7 @@ pub(crate) fn is_of_datafusion(error: &str) -> bool {
 /// number of statements, and how many of them were pushed down.
 pub(crate) fn check(
     runtime: &Runtime,
-    place: &dyn Place,
+    place: &dyn TestStore,
     format: Format,
     scan: Scan,
 ) -> (u32, u32) {

@@ -10,7 +10,7 @@ use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 use crate::typed::gzip;
 
-const WAYS: [Scan; 4] = [Scan::Get, Scan::Select, Scan::Auto, Scan::Index];
+const SCANS: [Scan; 4] = [Scan::Get, Scan::Select, Scan::Auto, Scan::Index];
 
 /// A date as year, month and day.
 type Day = (u16, u8, u8);
@@ -170,7 +170,7 @@ fn foreign_files_have_the_rows_of_usual_ones() {
                      'format.newlines_in_values' 'true')"
                 );
                 for ddl in [&read, &create] {
-                    for scan in WAYS {
+                    for scan in SCANS {
                         let engine = store.engine(scan).await;
                         rows(&engine, ddl).await;
                         for sql in QUERIES {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use sluicegate_client::ConnectOptions;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::cli::{Served, bad, good, sluice};
 use crate::harness::{BUCKET, Store, rows, text};
-use crate::wire::{Harm, Wire};
+use crate::wire::{Wire, WireFault};
 
 const EVER: Duration = Duration::from_secs(3600);
 /// More requests than a test sends.
@@ -87,11 +87,11 @@ async fn half_a_listing_is_none() {
     let right = rows(&engine, &sql).await;
     assert_eq!(right, ["\"20000\""]);
     set(&engine, "8s").await;
-    wire.harm(&list, 0, 1, Harm::Silence { after: 100 });
+    wire.harm(&list, 0, 1, WireFault::Silence { after: 100 });
     assert_eq!(rows(&engine, &sql).await, right);
     assert_eq!(wire.mend(), 1);
     set(&engine, "1s").await;
-    wire.harm(&list, 0, 99, Harm::Silence { after: 100 });
+    wire.harm(&list, 0, 99, WireFault::Silence { after: 100 });
     let error = engine.collect(&sql).await.unwrap_err();
     assert!(error.to_string().ends_with("it was silent for 1s"), "{error}");
     // The listing was requested twice.
@@ -108,7 +108,7 @@ async fn the_session_comes_before_the_connection() {
         .connect(options(Duration::from_secs(1)))
         .endpoint(store.server.endpoint())
         .credentials(store.server.access_key(), store.server.secret_key())
-        .profile(EndpointProfile::sluice())
+        .profile(StoreCapabilities::sluice())
         .scan(Scan::Select)
         .build()
         .await

@@ -11,7 +11,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, Error};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 
-use crate::harness::{Place, Store, statements, values};
+use crate::harness::{Store, TestStore, statements, values};
 
 const FRUIT: &str = "\
 name,price,kind,picked
@@ -88,7 +88,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 }
 
 /// Runs the files of a folder, once for each kind of scan.
-pub(crate) async fn check(place: &dyn Place, folder: &str, scans: &[Scan]) {
+pub(crate) async fn check(place: &dyn TestStore, folder: &str, scans: &[Scan]) {
     let files = files(folder);
     assert!(!files.is_empty());
     place.put_object("fruit.csv", FRUIT.into()).await;

@@ -10,10 +10,10 @@ use datafusion::common::ScalarValue;
 use proptest::prelude::*;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::statistics::cache::KnownStatistics;
+use sluicegate_engine::statistics::cache::StatisticsCache;
 use sluicegate_engine::statistics::sketch::Sketch;
 use sluicegate_engine::statistics::{ObjectStatistics, Origin};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use crate::cli::{Served, bad, good, text};
@@ -194,7 +194,7 @@ const STATEMENTS: [&str; 20] = [
 
 /// Wrong statistics of one object.
 #[derive(Debug, Clone)]
-struct Lie {
+struct WrongStatistics {
     rows: u64,
     nulls: u64,
     width: f64,
@@ -207,7 +207,7 @@ struct Lie {
     origin: bool,
 }
 
-fn lie() -> impl Strategy<Value = Lie> {
+fn lie() -> impl Strategy<Value = WrongStatistics> {
     let number = || prop_oneof![Just(0), Just(1), 2_u64..20, Just(u64::MAX / 2)];
     let share = || prop_oneof![Just(0.0), Just(1.0), Just(-5.0), Just(f64::NAN), 0.0..1.0];
     (
@@ -221,7 +221,17 @@ fn lie() -> impl Strategy<Value = Lie> {
                 (bounds, heavy),
                 (distinct, ascending, correlation, origin),
             )| {
-                Lie { rows, nulls, width, bounds, heavy, distinct, ascending, correlation, origin }
+                WrongStatistics {
+                    rows,
+                    nulls,
+                    width,
+                    bounds,
+                    heavy,
+                    distinct,
+                    ascending,
+                    correlation,
+                    origin,
+                }
             },
         )
 }
@@ -239,7 +249,7 @@ fn value(data_type: &str, place: usize) -> ScalarValue {
     }
 }
 
-fn told(object: &ObjectStatistics, lie: &Lie) -> ObjectStatistics {
+fn told(object: &ObjectStatistics, lie: &WrongStatistics) -> ObjectStatistics {
     let mut object = object.clone();
     object.rows = lie.rows;
     object.seen = lie.distinct;
@@ -289,20 +299,20 @@ fn wrong_statistics_change_no_answer() {
         rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
         analyzed(&engine, "ANALYZE TABLE t").await;
     });
-    let truth = KnownStatistics::in_folder(truth.path()).all();
+    let truth = StatisticsCache::in_folder(truth.path()).all();
     assert_eq!(truth.len(), 3);
     let believed = Cell::new(0);
     let inputs = (prop::collection::vec(lie(), 3), any::<bool>());
     let result = runner(24).run(&inputs, |(lies, select)| {
         let folder = tempfile::tempdir().unwrap();
-        let known = KnownStatistics::in_folder(folder.path());
+        let known = StatisticsCache::in_folder(folder.path());
         for (object, lie) in truth.iter().zip(&lies) {
             known.keep(told(object, lie)).unwrap();
         }
         runtime.block_on(async {
             let profile = match select {
-                true => EndpointProfile::sluice(),
-                false => EndpointProfile::get_only(),
+                true => StoreCapabilities::sluice(),
+                false => StoreCapabilities::get_only(),
             };
             let builder = store.builder().profile(profile).statistics_folder(folder.path());
             let engine = builder.build().await.unwrap();

@@ -4,7 +4,7 @@
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::tpch::{Format, Generate, generate};
 
@@ -22,17 +22,17 @@ const FORCED: [(&str, &str, &str); 4] = [
 ];
 
 /// Returns profiles that each lack a feature of our server.
-fn lacking() -> Vec<(&'static str, EndpointProfile)> {
-    let without = |change: fn(&mut EndpointProfile)| {
-        let mut profile = EndpointProfile::sluice();
+fn lacking() -> Vec<(&'static str, StoreCapabilities)> {
+    let without = |change: fn(&mut StoreCapabilities)| {
+        let mut profile = StoreCapabilities::sluice();
         change(&mut profile);
         profile
     };
     vec![
-        ("all", EndpointProfile::sluice()),
-        ("aws", EndpointProfile::aws()),
-        ("minio", EndpointProfile::minio()),
-        ("no Select", EndpointProfile::get_only()),
+        ("all", StoreCapabilities::sluice()),
+        ("aws", StoreCapabilities::aws()),
+        ("minio", StoreCapabilities::minio()),
+        ("no Select", StoreCapabilities::get_only()),
         ("no GROUP BY", without(|it| it.syntax.group_by = false)),
         ("no CASE", without(|it| it.syntax.case = false)),
         ("no SUBSTRING", without(|it| it.syntax.substring = false)),
@@ -46,7 +46,7 @@ fn lacking() -> Vec<(&'static str, EndpointProfile)> {
 
 async fn engine(
     store: &Store,
-    profile: &EndpointProfile,
+    profile: &StoreCapabilities,
     tables: &Generate,
     (join, top_k, group_by): (&str, &str, &str),
 ) -> Engine {
@@ -122,7 +122,7 @@ async fn tpch_is_right_whichever_statement_fails() {
     ];
     let (mut struck, mut tried, mut at) = (0, 0, 0);
     for forced in FORCED {
-        let engine = engine(&store, &EndpointProfile::sluice(), &tables, forced).await;
+        let engine = engine(&store, &StoreCapabilities::sluice(), &tables, forced).await;
         for (number, expected) in numbers.iter().zip(&expected) {
             // Each query gets faults at different statements.
             for nth in [1, 2, 4, 7] {

@@ -50,7 +50,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(batches: &[RecordBatch]) -> Self {
+    fn from_batches(batches: &[RecordBatch]) -> Self {
         let floats = batches.first().map_or_else(Vec::new, |batch| {
             let float = |data_type: &DataType| data_type.is_floating();
             batch.schema().fields().iter().map(|field| float(field.data_type())).collect()
@@ -127,7 +127,7 @@ impl Oracle {
     }
 
     async fn answer(&self, sql: &str) -> Result<Answer> {
-        Ok(Answer::of(&self.context.sql(sql).await?.collect().await?))
+        Ok(Answer::from_batches(&self.context.sql(sql).await?.collect().await?))
     }
 
     /// Describes the difference between an answer and DataFusion's, as far as the query determines the answer.
@@ -153,7 +153,7 @@ impl Oracle {
 }
 
 /// A way to read the tables.
-struct Way {
+struct ReadMode {
     name: &'static str,
     format: Format,
     objects: usize,
@@ -171,8 +171,8 @@ const FORCED: &[&str] = &[
     "sluice.top_k = 'sampling'",
 ];
 
-fn ways() -> Vec<Way> {
-    let way = |name, format, objects, scan, settings| Way {
+fn ways() -> Vec<ReadMode> {
+    let way = |name, format, objects, scan, settings| ReadMode {
         name,
         format,
         objects,
@@ -180,7 +180,7 @@ fn ways() -> Vec<Way> {
         settings,
         workers: 0,
     };
-    let on = |workers, way| Way { workers, ..way };
+    let on = |workers, way| ReadMode { workers, ..way };
     vec![
         way("csv, get", Format::csv(), 1, Scan::Get, &[][..]),
         way("csv, auto", Format::csv(), 1, Scan::Auto, &[]),
@@ -196,7 +196,7 @@ fn ways() -> Vec<Way> {
     ]
 }
 
-async fn machines(store: &Store, way: &Way, scale: f64) -> Machines {
+async fn machines(store: &Store, way: &ReadMode, scale: f64) -> Machines {
     let machines = match way.workers {
         0 => Machines { engine: store.engine(way.scan).await, workers: Vec::new() },
         workers => Machines::start(store, workers, way.scan).await,
@@ -243,7 +243,9 @@ async fn check(scale: f64, numbers: &[usize]) {
                 comes_back(&plan, &frame.task_ctx(), sql);
             }
             let difference = match frame.collect().await {
-                Ok(batches) => oracle.difference(*number, &Answer::of(&batches), expected).await,
+                Ok(batches) => {
+                    oracle.difference(*number, &Answer::from_batches(&batches), expected).await
+                }
                 Err(error) => Some(error.to_string()),
             };
             let failure = |text| format!("query {number}, {}: {text}", way.name);

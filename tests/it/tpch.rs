@@ -7,12 +7,12 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Answer, Format, Generate, Table, answer, generate, query};
 
 use crate::harness::{
-    BUCKET, Place, Store, rows, stock, stock_rows, try_ordered, values, whole_grids,
+    BUCKET, Store, TestStore, rows, stock, stock_rows, try_ordered, values, whole_grids,
 };
 
 pub(crate) fn data(format: &Format, objects: usize, scale: f64) -> Generate {
@@ -33,15 +33,15 @@ pub(crate) async fn register(engine: &Engine, bucket: &str, data: &Generate) {
 }
 
 /// A way to read the tables.
-pub(crate) struct Way {
+pub(crate) struct ReadMode {
     pub(crate) name: &'static str,
     pub(crate) format: Format,
     pub(crate) objects: usize,
     pub(crate) scan: Scan,
-    pub(crate) profile: EndpointProfile,
+    pub(crate) profile: StoreCapabilities,
 }
 
-impl Way {
+impl ReadMode {
     /// Returns true if the way sends statements. Over a link of 1 Gbit/s, the default here, `auto` pushes filters on
     /// text down.
     fn pushes(&self) -> bool {
@@ -117,7 +117,7 @@ pub(crate) async fn oracle(
 }
 
 /// Runs all 22 queries in a place in each way; returns the fallbacks of each way.
-pub(crate) async fn check_place(place: &dyn Place, scale: f64, ways: &[Way]) -> Vec<u64> {
+pub(crate) async fn check_place(place: &dyn TestStore, scale: f64, ways: &[ReadMode]) -> Vec<u64> {
     let numbers: Vec<usize> = (1..=22).collect();
     let expected = oracle(scale, &numbers, &[Format::csv()]).await;
     let mut fallbacks = Vec::new();
@@ -144,7 +144,7 @@ async fn check(format: Format) {
         eprintln!("at scale factor {scale}: set SLUICE_TEST_GRIDS=1 for 0.1");
     }
     let numbers: Vec<usize> = (1..=22).collect();
-    let ways: Vec<Way> = ways().into_iter().filter(|way| way.format == format).collect();
+    let ways: Vec<ReadMode> = ways().into_iter().filter(|way| way.format == format).collect();
     let store = Store::start().await;
     let expected = oracle(scale, &numbers, &[Format::csv(), Format::parquet()]).await;
     // The server serves the folder that the generator writes to, so both read the same bytes.
@@ -166,18 +166,19 @@ async fn check(format: Format) {
     }
 }
 
-fn ways() -> Vec<Way> {
-    let sluice = EndpointProfile::sluice;
-    let way = |name, format, objects, scan, profile| Way { name, format, objects, scan, profile };
+fn ways() -> Vec<ReadMode> {
+    let sluice = StoreCapabilities::sluice;
+    let way =
+        |name, format, objects, scan, profile| ReadMode { name, format, objects, scan, profile };
     let (csv, parquet) = (Format::csv, Format::parquet);
-    let get_only = EndpointProfile::get_only;
+    let get_only = StoreCapabilities::get_only;
     vec![
         way("csv, one object, select", csv(), 1, Scan::Select, sluice()),
         way("csv, one object, get", csv(), 1, Scan::Get, sluice()),
         way("csv, four objects, select", csv(), 4, Scan::Select, sluice()),
         way("csv, four objects, auto", csv(), 4, Scan::Auto, sluice()),
         way("csv, a store without Select", csv(), 1, Scan::Select, get_only()),
-        way("csv, as careful as with AWS", csv(), 1, Scan::Select, EndpointProfile::aws()),
+        way("csv, as careful as with AWS", csv(), 1, Scan::Select, StoreCapabilities::aws()),
         way("parquet, one object, select", parquet(), 1, Scan::Select, sluice()),
         way("parquet, one object, get", parquet(), 1, Scan::Get, sluice()),
         way("parquet, four objects, select", parquet(), 4, Scan::Select, sluice()),

@@ -2,7 +2,7 @@
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
@@ -157,7 +157,7 @@ async fn json_records_on_several_lines_are_not_cut() {
         assert_eq!(engine.counted().get, before, "{scan}");
     }
     // AWS may not return one row for each value of a document, so the object is read with GET.
-    let aws = store.builder().scan(Scan::Select).profile(EndpointProfile::aws());
+    let aws = store.builder().scan(Scan::Select).profile(StoreCapabilities::aws());
     let aws = aws.build().await.unwrap();
     let count = format!("SELECT count(*) FROM 's3://{BUCKET}/several/a.json'");
     assert_eq!(rows(&aws, &count).await, ["\"2000\""]);

@@ -96,7 +96,7 @@ const KNOWN: [(&str, &str, &str); 6] = [
 ];
 
 /// The two sides of a comparison.
-struct Sides {
+struct TestSides {
     upstream: PathBuf,
     scratch: TempDir,
     store: Store,
@@ -119,7 +119,7 @@ struct Report {
     known: String,
 }
 
-impl Sides {
+impl TestSides {
     async fn new(upstream: &Path, scan: Scan, settings: &[&str]) -> Self {
         let store = Store::start().await;
         let engine = store.engine(scan).await;
@@ -334,7 +334,7 @@ fn skipped(conditions: &[Condition]) -> bool {
 async fn check(upstream: &Path, name: &str, run: (Scan, &[&str])) -> Report {
     let file = upstream.join(format!("test_files/{name}.slt"));
     let records = sqllogictest::parse_file::<DefaultColumnType>(&file).unwrap();
-    let mut sides = Sides::new(upstream, run.0, run.1).await;
+    let mut sides = TestSides::new(upstream, run.0, run.1).await;
     let mut report = Report::default();
     for record in records {
         match record {

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 /// The damage to an answer's body.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Harm {
+pub(crate) enum WireFault {
     /// Nothing is sent after so many bytes; the connection stays open.
     Silence { after: usize },
     /// One bit is flipped, at this fraction of the body.
@@ -20,7 +20,7 @@ struct Rule {
     /// The beginning of the request: `GET /bucket/key`.
     request: String,
     skip: usize,
-    harm: Harm,
+    harm: WireFault,
     times: usize,
 }
 
@@ -60,7 +60,7 @@ impl Wire {
     }
 
     /// Damages answers to requests that begin with `request`, from the `nth` on, counted from 0.
-    pub(crate) fn harm(&self, request: &str, nth: usize, times: usize, harm: Harm) {
+    pub(crate) fn harm(&self, request: &str, nth: usize, times: usize, harm: WireFault) {
         let rule = Rule { request: request.to_owned(), skip: nth, harm, times };
         self.state.lock().unwrap().rules.push(rule);
     }
@@ -74,7 +74,7 @@ impl Wire {
 }
 
 impl State {
-    fn harm(&mut self, request: &[u8]) -> Option<Harm> {
+    fn harm(&mut self, request: &[u8]) -> Option<WireFault> {
         let rule = self.rules.iter_mut().find(|it| request.starts_with(it.request.as_bytes()))?;
         if rule.skip > 0 {
             rule.skip -= 1;
@@ -115,7 +115,7 @@ async fn pass(mut client: TcpStream, store: &str, state: &Mutex<State>) -> std::
     server.read_to_end(&mut answer).await?;
     let body = end_of_head(&answer).unwrap_or(answer.len());
     match harm {
-        Some(Harm::Silence { after }) => {
+        Some(WireFault::Silence { after }) => {
             let sent = answer.len().min(body + after);
             client.write_all(&answer[..sent]).await?;
             client.flush().await?;
@@ -123,7 +123,7 @@ async fn pass(mut client: TcpStream, store: &str, state: &Mutex<State>) -> std::
             client.read_buf(&mut request).await?;
             return Ok(());
         }
-        Some(Harm::Flip { place, bit }) if body < answer.len() => {
+        Some(WireFault::Flip { place, bit }) if body < answer.len() => {
             let length = answer.len() - body;
             let at = (place * length as f64) as usize;
             answer[body + at.min(length - 1)] ^= 1 << (bit % 8);

@@ -14,7 +14,7 @@ use object_store::throttle::{ThrottleConfig, ThrottledStore};
 use object_store::{ObjectStore, ObjectStoreExt};
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::staging::{OpenStaging, Replaced, StagingStores, Uploads};
+use sluicegate_engine::staging::{OpenStaging, OverwrittenObject, StagingStores, Uploads};
 use sluicegate_engine::{Engine, ErrorKind};
 use sluicegate_server::{Fault, Operation, Rule};
 
@@ -384,7 +384,7 @@ async fn a_commit_that_is_dropped_removes_what_it_replaces() {
     for old in 0..40 {
         let location = Path::from(format!("old/{old}"));
         store.put(&location, "old".into()).await.unwrap();
-        replaced.push(Replaced { store: Arc::clone(&store), location });
+        replaced.push(OverwrittenObject { store: Arc::clone(&store), location });
     }
     let (uploads, open, staging) = staging_over(&store);
     staging.put(&Path::from("new"), "new".into()).await.unwrap();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::args::{ConnectAddArgs, ConnectArgs, ConnectCommand, ConnectListArgs, ConnectTestArgs};
-use crate::connect::asked::{ask, buckets_words};
+use crate::connect::asked::{buckets_words, check_reachable};
 use crate::connect::calibrated::place;
 use crate::connect::named::{Connection, Connections};
 use crate::connect::{prices, profile_named};
@@ -99,7 +99,7 @@ async fn test(args: ConnectTestArgs) -> Result<()> {
     connect.store.connection = args.name.or(connect.store.connection);
     let engine = Box::pin(connect.connect()).await?;
     let client = &engine.endpoint().client;
-    let buckets = ask(client)
+    let buckets = check_reachable(client)
         .await
         .map_err(|(what, hint)| Failure::new(without_codes(&what)).with_hint(hint))?;
     let (place, store) = (place(client), &client.profile().name);

@@ -12,7 +12,7 @@ use crate::args::ExplainArgs;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
 use crate::output::html::{Numbers, Page, Section};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::output::stats;
 use crate::output::tree::tree;
 use crate::output::visible::visible;
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     for (index, statement) in statements.iter().enumerate() {
         let explained = explain(&engine, statement).await;
         for note in engine.take_notes() {
-            say(&format!("note: {note}"));
+            print(&format!("note: {note}"));
         }
         if let Some(page) = &mut page {
             page.add(section(&engine, statement, &explained));
@@ -108,7 +108,7 @@ fn section(engine: &Engine, statement: &str, explained: &Result<Option<Explanati
     let refused = explanation.refusals.iter();
     Section {
         statement,
-        picture: explanation.picture(),
+        picture: explanation.plan_graph(),
         decisions: explanation.decisions.clone(),
         plan: displayable(explanation.plan.as_ref()).indent(false).to_string(),
         numbers: Some(Numbers { work, cost, prices, has_run: false }),

@@ -17,10 +17,10 @@ use tokio::time::timeout;
 use crate::args::{DataFormat, Destination, TableArgs};
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
-use crate::output::file::Unfinished;
+use crate::output::file::PartialFile;
 use crate::output::progress;
-use crate::output::progress::say;
-use crate::runtime::interrupt::{ABORT_PATIENCE, interruptible};
+use crate::output::progress::print;
+use crate::runtime::interrupt::{ABORT_TIMEOUT, interruptible};
 use crate::runtime::room;
 
 /// Generates the tables of a data set. `title` is its name in messages.
@@ -51,7 +51,7 @@ where
             request.prefix = prefix.clone();
             let engine = Engine::builder().connect(args.store.options()?).build().await?;
             if bucket::ensure(&engine, name).await? {
-                say(&format!("created the bucket {name}"));
+                print(&format!("created the bucket {name}"));
             }
             (bucket_store(&engine, name)?, format!("s3://{name}"))
         }
@@ -85,7 +85,7 @@ where
     let ddl = ddl(&request, &root);
     let file = match &args.ddl {
         Some(path) => {
-            let mut file = Unfinished::begin(path)?;
+            let mut file = PartialFile::begin(path)?;
             let written = file.file().write_all(ddl.as_bytes());
             written.map_err(|error| Failure::file(path, error))?;
             Some(file)
@@ -96,7 +96,7 @@ where
     let written = progress::generate(&request, store.as_ref(), &message).await?;
     let rows: Rows = written.iter().map(|object| Rows(object.rows)).sum();
     let bytes: Bytes = written.iter().map(|object| Bytes(object.bytes)).sum();
-    say(&format!("wrote {} objects, {rows} rows, {bytes}", written.len()));
+    print(&format!("wrote {} objects, {rows} rows, {bytes}", written.len()));
     match file {
         Some(file) => file.finish(),
         None => Ok(io::stdout().write_all(ddl.as_bytes())?),
@@ -107,9 +107,9 @@ where
 pub(crate) async fn stoppable(work: impl Future<Output = Result<()>>) -> Result<()> {
     let result = interruptible(work).await;
     if matches!(result, Err(Failure::Stopped(_))) {
-        match timeout(ABORT_PATIENCE, aborted()).await {
-            Ok(()) => say("stopped: what was half written is removed"),
-            Err(_) => say("stopped, before what was half written could be removed"),
+        match timeout(ABORT_TIMEOUT, aborted()).await {
+            Ok(()) => print("stopped: what was half written is removed"),
+            Err(_) => print("stopped, before what was half written could be removed"),
         }
     }
     result

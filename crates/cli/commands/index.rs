@@ -6,15 +6,17 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluicegate_costmodel::Bytes;
 use sluicegate_engine::index::location::{column_of, is_about};
-use sluicegate_engine::index_statements::{Advance, Index, Indexes, Look, Missing, State};
+use sluicegate_engine::index_statements::{
+    FreshnessCheck, Index, Indexes, ProgressFn, State, UnindexedObjects,
+};
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Handle;
 
 use crate::args::{CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs};
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
-use crate::output::progress::{Amount, say};
+use crate::output::progress::{Amount, print};
 use crate::runtime::compute::Compute;
 use crate::runtime::input::text_of;
 use crate::runtime::interrupt::{interruptible, interruptible_writes};
@@ -38,7 +40,7 @@ impl IndexStore {
     async fn connect(&self) -> Result<Engine> {
         let engine = Engine::builder()
             .connect(self.store.options()?)
-            .profile(EndpointProfile::unknown())
+            .profile(StoreCapabilities::unknown())
             .write_runtime(Handle::current())
             .build()
             .await?;
@@ -71,7 +73,7 @@ async fn define(engine: &Engine, statement: &str) -> Result<()> {
 
 /// Returns the indexes of a table; `None` if there is nothing to index.
 async fn indexes(engine: &Engine, table: &str) -> Result<Option<Indexes>> {
-    Box::pin(Indexes::of(engine, table)).await.map_err(|error| {
+    Box::pin(Indexes::open(engine, table)).await.map_err(|error| {
         let unknown = error.kind() == ErrorKind::Plan && error.to_string().ends_with("not found");
         let failure = Failure::from(error);
         if !unknown {
@@ -86,24 +88,24 @@ async fn indexes(engine: &Engine, table: &str) -> Result<Option<Indexes>> {
 
 async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
     let Some(indexes) = indexes(&engine, &args.table.table).await? else {
-        say(&format!("{} has no records, so there is nothing to index", args.table.table));
+        print(&format!("{} has no records, so there is nothing to index", args.table.table));
         return Ok(());
     };
     let column = indexes.column(&args.column)?;
-    let look = if args.repair { Look::Whole } else { Look::Top };
-    let Missing { objects, damaged } = indexes.missing(&column, look).await?;
+    let look = if args.repair { FreshnessCheck::Whole } else { FreshnessCheck::Top };
+    let UnindexedObjects { objects, damaged } = indexes.missing(&column, look).await?;
     if objects.is_empty() {
         let sound = if args.repair { "a sound" } else { "a fresh" };
-        say(&format!("every object has {sound} index of {}", args.column));
+        print(&format!("every object has {sound} index of {}", args.column));
         return Ok(());
     }
     if damaged > 0 {
-        say(&format!("damaged, and made again: {damaged} of {}", objects.len()));
+        print(&format!("damaged, and made again: {damaged} of {}", objects.len()));
     }
     let bytes = objects.iter().map(|object| object.size).sum();
     let message = format!("indexing {} of {} objects", args.column, objects.len());
     let bar = Arc::new(Amount::new(bytes, &message));
-    let advance: Advance = {
+    let advance: ProgressFn = {
         let bar = Arc::clone(&bar);
         Arc::new(move |bytes| bar.advance(bytes))
     };
@@ -115,7 +117,7 @@ async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
         created.iter().map(|(_, created)| created.records - created.with_value).sum();
     let written = Bytes(created.iter().map(|(_, created)| created.bytes).sum());
     let nulls = if without > 0 { format!(", {without} without a value") } else { String::new() };
-    say(&format!(
+    print(&format!(
         "indexed {} of {} objects: {records} records{nulls}, {written} of index for {} of data",
         args.column,
         created.len(),
@@ -225,7 +227,7 @@ async fn drop(args: DropArgs) -> Result<()> {
     };
     let all = about(&args.column, &args.table.table, indexes.list().await?)?;
     indexes.drop(&all).await?;
-    say(&format!("removed {} index objects of {}", all.len(), args.column));
+    print(&format!("removed {} index objects of {}", all.len(), args.column));
     Ok(())
 }
 

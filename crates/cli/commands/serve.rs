@@ -11,11 +11,11 @@ use sluicegate_server::{Damage, Scrubbed, Server, scrub};
 use crate::args::ServeArgs;
 use crate::args::quantity::{link_words, whole_rate};
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::hangup::{Hangups, ReopenedFile};
-use crate::runtime::interrupt::server_asked_to_stop;
+use crate::runtime::interrupt::server_stop_requested;
 
 pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     if args.scrub {
@@ -60,9 +60,9 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     let mut out = io::stdout();
     write!(out, "{}", greeting(&args, &server, is_given))?;
     out.flush()?;
-    server_asked_to_stop().await;
+    server_stop_requested().await;
     drop(hangups);
-    say("stopping");
+    print("stopping");
     compute
         .run(async move {
             server.shutdown().await;

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
-use sluicegate_engine::{EndpointProfile, Engine};
+use sluicegate_engine::{Engine, StoreCapabilities};
 
 use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
@@ -40,9 +40,9 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let opens = script.is_none() || args.interactive;
     let editor = opens.then(prompt::editor).transpose()?;
     let engine = interruptible(Box::pin(args.connect.connect_with(&args.workers))).await?;
-    let is_unknown = engine.endpoint().profile().name == EndpointProfile::unknown().name;
+    let is_unknown = engine.endpoint().profile().name == StoreCapabilities::unknown().name;
     let silent = match is_unknown && args.workers.workers.is_empty() {
-        true => interruptible(Box::pin(args.connect.is_silent())).await?,
+        true => interruptible(Box::pin(args.connect.is_unreachable())).await?,
         false => false,
     };
     let reads = output.is_for_reading();

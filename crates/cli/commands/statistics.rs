@@ -5,21 +5,21 @@ use std::sync::Arc;
 use serde_json::json;
 use sluicegate_engine::sql_types::readable;
 use sluicegate_engine::statistics::ObjectStatistics;
-use sluicegate_engine::statistics::cache::KnownStatistics;
+use sluicegate_engine::statistics::cache::StatisticsCache;
 use sluicegate_engine::statistics::summary::Summary;
 
 use crate::args::{StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs};
 use crate::connect::known::{cache_folder, utc};
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
-use crate::output::progress::say;
+use crate::output::progress::print;
 
 pub(crate) fn run(command: &StatisticsCommand) -> Result<()> {
     let Some(folder) = cache_folder() else {
         return Err(Failure::new("there is no cache folder, so nothing is remembered")
             .with_hint("Set XDG_CACHE_HOME or HOME."));
     };
-    let known = KnownStatistics::in_folder(folder.join("statistics"));
+    let known = StatisticsCache::in_folder(folder.join("statistics"));
     match command {
         StatisticsCommand::List(args) => list(args, &known),
         StatisticsCommand::Show(args) => show(args, &known),
@@ -27,7 +27,7 @@ pub(crate) fn run(command: &StatisticsCommand) -> Result<()> {
     }
 }
 
-fn list(args: &StatisticsListArgs, known: &KnownStatistics) -> Result<()> {
+fn list(args: &StatisticsListArgs, known: &StatisticsCache) -> Result<()> {
     let mut listing = Listing::new(&["object", "store", "from", "taken", "rows", "columns"]);
     for object in of_url(known, args.url.as_deref().unwrap_or_default()) {
         listing.push(vec![
@@ -42,7 +42,7 @@ fn list(args: &StatisticsListArgs, known: &KnownStatistics) -> Result<()> {
     listing.print(args.format, "")
 }
 
-fn show(args: &StatisticsShowArgs, known: &KnownStatistics) -> Result<()> {
+fn show(args: &StatisticsShowArgs, known: &StatisticsCache) -> Result<()> {
     let objects = of_url(known, &args.url);
     if objects.is_empty() && !args.url.contains("://") {
         return Err(Failure::new(format!(
@@ -82,14 +82,14 @@ fn show(args: &StatisticsShowArgs, known: &KnownStatistics) -> Result<()> {
     listing.print(args.format, &notes)
 }
 
-fn drop(args: &StatisticsDropArgs, known: &KnownStatistics) -> Result<()> {
+fn drop(args: &StatisticsDropArgs, known: &StatisticsCache) -> Result<()> {
     let begins = args.url.as_deref().unwrap_or_default();
-    let forgotten = known.forget(|about| about.url.starts_with(begins), args.all)?;
-    say(&format!("forgot the statistics of {forgotten} objects"));
+    let forgotten = known.remove_stale(|about| about.url.starts_with(begins), args.all)?;
+    print(&format!("forgot the statistics of {forgotten} objects"));
     Ok(())
 }
 
-fn of_url(known: &KnownStatistics, begins: &str) -> Vec<Arc<ObjectStatistics>> {
+fn of_url(known: &StatisticsCache, begins: &str) -> Vec<Arc<ObjectStatistics>> {
     let mut all = known.all();
     all.retain(|object| object.about.url.starts_with(begins));
     all

@@ -7,9 +7,9 @@ use sluicegate_distributed::{Worker, WorkerError};
 use crate::args::WorkerArgs;
 use crate::connect::workers::token;
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::runtime::compute::Compute;
-use crate::runtime::interrupt::{asked_to_stop, interruptible};
+use crate::runtime::interrupt::{interruptible, stop_requested};
 
 pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     let token = token()?;
@@ -31,8 +31,8 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     tokio::pin!(running);
     let ran = tokio::select! {
         ran = &mut running => ran,
-        _ = asked_to_stop() => {
-            say("stopping after the queries that run; asked again, at once");
+        _ = stop_requested() => {
+            print("stopping after the queries that run; asked again, at once");
             let _ = stop.send(());
             // The worker is stopping already; a second signal ends the process.
             running.await

@@ -7,22 +7,24 @@ use sluicegate_client::{Client, Error};
 use super::calibrated::place;
 
 /// Timeout of the check.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Lists the store's buckets. Returns their number, or `None` if the store refuses to list them.
 ///
 /// # Errors
 ///
 /// The problem and a hint.
-pub(crate) async fn ask(client: &Client) -> Result<Option<usize>, (String, &'static str)> {
+pub(crate) async fn check_reachable(
+    client: &Client,
+) -> Result<Option<usize>, (String, &'static str)> {
     let place = place(client);
-    match tokio::time::timeout(PATIENCE, client.buckets()).await {
+    match tokio::time::timeout(TIMEOUT, client.buckets()).await {
         Ok(Ok(buckets)) => Ok(Some(buckets.len())),
         // The store answered, and may allow other requests.
         Ok(Err(Error::AccessDenied { code, .. })) if code == "AccessDenied" => Ok(None),
         Ok(Err(error)) => Err((named(&place, &error), error.hint())),
         Err(_) => Err((
-            format!("{place} has not answered for {} s", PATIENCE.as_secs()),
+            format!("{place} has not answered for {} s", TIMEOUT.as_secs()),
             "Check the endpoint and the network.",
         )),
     }

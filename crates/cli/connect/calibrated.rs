@@ -12,7 +12,7 @@ use sluicegate_costmodel::HardwareProfile;
 
 use super::known::cache_folder;
 use crate::failure::{Failure, Result};
-use crate::output::file::Unfinished;
+use crate::output::file::PartialFile;
 
 /// Returns the name of a client's store in calibrations: its URL, or AWS and its region.
 pub(crate) fn place(client: &Client) -> String {
@@ -24,14 +24,14 @@ pub(crate) fn place(client: &Client) -> String {
 
 /// The folder of calibrated profiles, with its contents.
 #[derive(Debug)]
-pub(crate) struct CalibratedProfiles {
+pub(crate) struct CalibratedHardware {
     folder: PathBuf,
     profiles: Vec<HardwareProfile>,
     /// The errors of files that cannot be parsed, each a sentence without a full stop.
     damage: Vec<String>,
 }
 
-impl CalibratedProfiles {
+impl CalibratedHardware {
     /// Reads the folder in the user's cache folder; `None` if the user has none.
     pub(crate) fn in_cache() -> Option<Self> {
         Some(Self::read(cache_folder()?.join("hardware")))
@@ -57,15 +57,15 @@ impl CalibratedProfiles {
 
     /// Returns a warning for each file that cannot be parsed, with advice: one of them may be the wanted profile.
     pub(crate) fn damage(&self) -> impl Iterator<Item = String> {
-        const WAY_OUT: &str = "correct it, or remove it and run `sluice calibrate` again";
-        self.damage.iter().map(|wrong| format!("{wrong}; it is not used: {WAY_OUT}"))
+        const HINT: &str = "correct it, or remove it and run `sluice calibrate` again";
+        self.damage.iter().map(|wrong| format!("{wrong}; it is not used: {HINT}"))
     }
 
     /// Saves a profile, replacing one of the same name. Returns the path of the file.
-    pub(crate) fn remember(&self, profile: &HardwareProfile) -> Result<PathBuf> {
+    pub(crate) fn save(&self, profile: &HardwareProfile) -> Result<PathBuf> {
         let path = self.folder.join(format!("{}.toml", file_stem(&profile.name)));
         fs::create_dir_all(&self.folder).map_err(|error| Failure::file(&self.folder, error))?;
-        let mut file = Unfinished::begin(&path)?;
+        let mut file = PartialFile::begin(&path)?;
         let written = file.file().write_all(profile.to_string().as_bytes());
         written.map_err(|error| Failure::file(&path, error))?;
         file.finish()?;
@@ -81,7 +81,7 @@ impl CalibratedProfiles {
         let there = self.folder.ancestors().find(|folder| folder.exists());
         let file = there.unwrap_or(&self.folder).join("profile.toml");
         // The temporary file is removed when it is dropped.
-        Unfinished::begin(&file).map(drop).map_err(|failure| {
+        PartialFile::begin(&file).map(drop).map_err(|failure| {
             let place = format!("profiles cannot be remembered in `{}`", self.folder.display());
             failure.at(&place).with_hint(
                 "Set XDG_CACHE_HOME to a folder that can be written to, or write the profile to a file \
@@ -145,13 +145,13 @@ mod tests {
     #[test]
     fn the_last_calibration_of_a_store_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        let known = || CalibratedProfiles::read(folder.path().join("hardware"));
+        let known = || CalibratedHardware::read(folder.path().join("hardware"));
         assert_eq!(known().of_store("http://here:1"), None);
         assert_eq!((known().names().count(), known().damage().count()), (0, 0));
         for (name, date) in [("old", "2026-01-01T00:00:00Z"), ("new", "2026-02-01T00:00:00Z")] {
-            known().remember(&profile(name, date, "http://here:1")).unwrap();
+            known().save(&profile(name, date, "http://here:1")).unwrap();
         }
-        known().remember(&profile("../there", "2026-03-01T00:00:00Z", "http://there:1")).unwrap();
+        known().save(&profile("../there", "2026-03-01T00:00:00Z", "http://there:1")).unwrap();
         let name = |place| known().of_store(place).map(|profile| profile.name.clone());
         assert_eq!(name("http://here:1").as_deref(), Some("new"));
         assert_eq!(name("http://there:1").as_deref(), Some("../there"));

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use object_store::client::{HttpRequest, HttpRequestBody};
-use sluicegate_client::{Client, ConnectOptions, Direct};
+use sluicegate_client::{Client, ConnectOptions, NoRedirectClient};
 use sluicegate_engine::Error;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
-use super::known::{Known, KnownEndpoints};
+use super::known::{KnownEndpoints, ProbedEndpoint};
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 
 /// Timeout of the request for the `Server` header.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Returns the profile of the store that these options reach:
 ///
@@ -23,9 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///    A probe writes samples to a bucket, so it runs only on request.
 ///
 /// A store that does not answer is unknown, too: the query that follows reports the error.
-pub(crate) async fn profile(options: &ConnectOptions) -> Result<EndpointProfile> {
-    let Some(endpoint) = endpoint(options).await? else { return Ok(EndpointProfile::aws()) };
-    let server = Server::ask(&endpoint).await;
+pub(crate) async fn profile(options: &ConnectOptions) -> Result<StoreCapabilities> {
+    let Some(endpoint) = endpoint(options).await? else { return Ok(StoreCapabilities::aws()) };
+    let server = Server::probe_kind(&endpoint).await;
     tracing::debug!(server = server.header(), "kind of store");
     if let Some(profile) = server.profile() {
         return Ok(profile);
@@ -34,12 +34,12 @@ pub(crate) async fn profile(options: &ConnectOptions) -> Result<EndpointProfile>
         return Ok(known.profile);
     }
     if server.answers() {
-        say(&format!(
+        print(&format!(
             "{endpoint} does not say what kind of store it is, so objects are read with GET; \
              `sluice endpoint probe --endpoint {endpoint} --bucket NAME` finds out what it can do"
         ));
     }
-    Ok(EndpointProfile::unknown())
+    Ok(StoreCapabilities::unknown())
 }
 
 /// Returns the profile that a probe of the endpoint saved.
@@ -47,25 +47,26 @@ pub(crate) async fn profile(options: &ConnectOptions) -> Result<EndpointProfile>
 /// # Errors
 ///
 /// If there is no endpoint, or it was not probed.
-pub(crate) async fn probed(options: &ConnectOptions) -> Result<EndpointProfile> {
+pub(crate) async fn probed(options: &ConnectOptions) -> Result<StoreCapabilities> {
     let Some(endpoint) = endpoint(options).await? else {
         return Err(Failure::new("there is no endpoint that could have been probed")
             .with_hint("Name it with --endpoint, or leave out --store."));
     };
-    let known = find(&endpoint, &Server::ask(&endpoint).await);
+    let known = find(&endpoint, &Server::probe_kind(&endpoint).await);
     known.map(|known| known.profile).ok_or_else(|| {
         Failure::new(format!("{endpoint} was not probed"))
             .with_hint(format!("Run sluice endpoint probe --endpoint {endpoint} --bucket NAME."))
     })
 }
 
-fn find(endpoint: &str, server: &Server) -> Option<Known> {
+fn find(endpoint: &str, server: &Server) -> Option<ProbedEndpoint> {
     KnownEndpoints::in_cache()?.find(endpoint, server.header())
 }
 
 /// Returns the URL of the store that these options reach; `None` for AWS.
 pub(super) async fn endpoint(options: &ConnectOptions) -> Result<Option<String>> {
-    let client = Client::connect(options, EndpointProfile::unknown()).await.map_err(Error::from)?;
+    let client =
+        Client::connect(options, StoreCapabilities::unknown()).await.map_err(Error::from)?;
     Ok(client.endpoint().map(str::to_owned))
 }
 
@@ -80,7 +81,7 @@ pub(crate) enum Server {
 
 impl Server {
     /// Sends an unsigned request and reads the `Server` header of the answer, even of a refusal.
-    pub(crate) async fn ask(endpoint: &str) -> Self {
+    pub(crate) async fn probe_kind(endpoint: &str) -> Self {
         Self::header_of(endpoint).await.map_or(Self::Silent, Self::Answers)
     }
 
@@ -88,8 +89,8 @@ impl Server {
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.uri_mut() = endpoint.parse().ok()?;
         // Redirects are not followed: the header of another server would be misleading.
-        let direct = Direct::new(PATIENCE);
-        let answer = tokio::time::timeout(PATIENCE, direct.send(request)).await.ok()?.ok()?;
+        let direct = NoRedirectClient::new(TIMEOUT);
+        let answer = tokio::time::timeout(TIMEOUT, direct.send(request)).await.ok()?.ok()?;
         let header = answer.headers().get("server").and_then(|header| header.to_str().ok());
         Some(header.map(str::to_owned))
     }
@@ -108,12 +109,12 @@ impl Server {
     }
 
     /// Returns the profile that the `Server` header stands for.
-    pub(crate) fn profile(&self) -> Option<EndpointProfile> {
+    pub(crate) fn profile(&self) -> Option<StoreCapabilities> {
         let name = self.header()?.to_ascii_lowercase();
         let known =
             [("sluicegate", "sluice"), ("amazons3", "aws"), ("minio", "minio"), ("ceph", "ceph")];
         let (_, profile) = known.iter().find(|(server, _)| name.starts_with(server))?;
-        EndpointProfile::by_name(profile)
+        StoreCapabilities::by_name(profile)
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use sluicegate_conformance::probe::PROBE_VERSION;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::value::Timestamp;
 
 use crate::failure::{Failure, Result};
@@ -22,7 +22,7 @@ const VERSION: u64 = 1;
 
 /// A probed endpoint.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct ProbedEndpoint {
     /// URL of the endpoint, without slashes at the end.
     endpoint: String,
     /// `Server` header of the endpoint, if it has one.
@@ -30,12 +30,12 @@ pub(crate) struct Known {
     /// Time of the probe, in UTC.
     probed: String,
     /// Capabilities that the probe found.
-    pub(crate) profile: EndpointProfile,
+    pub(crate) profile: StoreCapabilities,
 }
 
-impl Known {
+impl ProbedEndpoint {
     /// Creates an entry with the current time.
-    pub(crate) fn now(endpoint: &str, server: Option<&str>, profile: EndpointProfile) -> Self {
+    pub(crate) fn now(endpoint: &str, server: Option<&str>, profile: StoreCapabilities) -> Self {
         Self {
             endpoint: trimmed(endpoint).to_owned(),
             server: server.map(str::to_owned),
@@ -117,19 +117,19 @@ impl KnownEndpoints {
     }
 
     /// Returns the entry of an endpoint, if its `Server` header is the same as when it was probed.
-    pub(crate) fn find(&self, endpoint: &str, server: Option<&str>) -> Option<Known> {
+    pub(crate) fn find(&self, endpoint: &str, server: Option<&str>) -> Option<ProbedEndpoint> {
         self.read().into_iter().find(|known| known.is(endpoint, server))
     }
 
     /// Saves a profile, replacing an earlier one of the same endpoint.
-    pub(crate) fn remember(&self, known: Known) -> Result<()> {
+    pub(crate) fn save(&self, known: ProbedEndpoint) -> Result<()> {
         let mut all = self.read();
         all.retain(|other| !other.is(&known.endpoint, known.server.as_deref()));
         all.push(known);
         self.write(&all).map_err(|error| Failure::file(&self.path, error))
     }
 
-    fn read(&self) -> Vec<Known> {
+    fn read(&self) -> Vec<ProbedEndpoint> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(error) => {
@@ -142,12 +142,18 @@ impl KnownEndpoints {
             tracing::warn!(path = %self.path.display(), "not a list of known endpoints: ignored");
             return Vec::new();
         }
-        file["endpoints"].as_array().into_iter().flatten().filter_map(Known::from_json).collect()
+        file["endpoints"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(ProbedEndpoint::from_json)
+            .collect()
     }
 
     /// Writes a temporary file and renames it, so that readers never see a partial file.
-    fn write(&self, all: &[Known]) -> io::Result<()> {
-        let endpoints = all.iter().map(Known::to_json).collect::<serde_json::Result<Vec<_>>>()?;
+    fn write(&self, all: &[ProbedEndpoint]) -> io::Result<()> {
+        let endpoints =
+            all.iter().map(ProbedEndpoint::to_json).collect::<serde_json::Result<Vec<_>>>()?;
         let file = json!({ "version": VERSION, "endpoints": endpoints });
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
@@ -173,9 +179,9 @@ mod tests {
         let (_folder, file) = file();
         let here = "http://here:1";
         assert_eq!(file.find(here, None), None);
-        file.remember(Known::now(here, None, EndpointProfile::aws())).unwrap();
-        file.remember(Known::now(here, Some("x"), EndpointProfile::minio())).unwrap();
-        file.remember(Known::now("http://here:1/", None, EndpointProfile::ceph())).unwrap();
+        file.save(ProbedEndpoint::now(here, None, StoreCapabilities::aws())).unwrap();
+        file.save(ProbedEndpoint::now(here, Some("x"), StoreCapabilities::minio())).unwrap();
+        file.save(ProbedEndpoint::now("http://here:1/", None, StoreCapabilities::ceph())).unwrap();
         let name = |server| file.find(here, server).map(|known| known.profile.name);
         assert_eq!(name(None).as_deref(), Some("ceph"));
         assert_eq!(name(Some("x")).as_deref(), Some("minio"));
@@ -187,7 +193,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_as_good_as_not_there() {
         let (_folder, file) = file();
-        file.remember(Known::now("http://here:1", None, EndpointProfile::aws())).unwrap();
+        file.save(ProbedEndpoint::now("http://here:1", None, StoreCapabilities::aws())).unwrap();
         let text = fs::read_to_string(&file.path).unwrap();
         assert!(!text.contains("secret") && text.contains("\"probed\": \"20"), "{text}");
         for bad in [
@@ -200,7 +206,7 @@ mod tests {
             fs::write(&file.path, bad).unwrap();
             assert_eq!(file.find("http://here:1", None), None, "{bad}");
         }
-        file.remember(Known::now("http://here:1", None, EndpointProfile::aws())).unwrap();
+        file.save(ProbedEndpoint::now("http://here:1", None, StoreCapabilities::aws())).unwrap();
         assert!(file.find("http://here:1", None).is_some());
     }
 }

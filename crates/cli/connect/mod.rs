@@ -17,16 +17,16 @@ use sluicegate_client::{Client, ConnectOptions};
 use sluicegate_costmodel::{DataError, HardwareProfile, PriceBook};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use tokio::runtime::Handle;
 
-use self::calibrated::{CalibratedProfiles, place};
+use self::calibrated::{CalibratedHardware, place};
 use self::detect::Server;
 use self::named::{Connection, Connections};
 use crate::args::{ConnectArgs, KINDS, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::runtime::input::text_of;
 
 impl StoreArgs {
@@ -47,7 +47,7 @@ impl StoreArgs {
     /// usage error.
     pub(crate) async fn check(&self, options: &ConnectOptions) -> Result<()> {
         use sluicegate_client::Error as E;
-        let Err(error) = Client::connect(options, EndpointProfile::unknown()).await else {
+        let Err(error) = Client::connect(options, StoreCapabilities::unknown()).await else {
             return Ok(());
         };
         let typed = match &error {
@@ -90,13 +90,13 @@ impl ConnectArgs {
     }
 
     /// Returns true if the kind of store depends on its `Server` header, and the store does not answer.
-    pub(crate) async fn is_silent(&self) -> Result<bool> {
+    pub(crate) async fn is_unreachable(&self) -> Result<bool> {
         let named = self.store.named()?;
         if self.kind(&named) != "auto" {
             return Ok(false);
         }
         match detect::endpoint(&self.store.options_over(named)).await? {
-            Some(endpoint) => Ok(!Server::ask(&endpoint).await.answers()),
+            Some(endpoint) => Ok(!Server::probe_kind(&endpoint).await.answers()),
             None => Ok(false),
         }
     }
@@ -114,15 +114,15 @@ impl ConnectArgs {
         let options =
             ConnectOptions { defer_endpoint: true, ..self.store.options_over(named.clone()) };
         self.store.check(&options).await?;
-        tell_path(options.endpoint.as_deref());
+        warn_endpoint_path(options.endpoint.as_deref());
         if self.profile.is_some() {
-            say("note: --profile is now called --store; --aws-profile names an AWS profile");
+            print("note: --profile is now called --store; --aws-profile names an AWS profile");
         }
         let profile = match self.kind(&named) {
             "auto" => detect::profile(&options).await?,
             "probed" => detect::probed(&options).await?,
             // clap has checked the argument, but not the kind in a named connection.
-            name => EndpointProfile::by_name(name).ok_or_else(|| {
+            name => StoreCapabilities::by_name(name).ok_or_else(|| {
                 Failure::new(format!("there is no kind of store `{name}`"))
                     .with_hint(format!("Take one of {}.", KINDS.join(", ")))
             })?,
@@ -165,7 +165,7 @@ impl From<ScanArg> for Scan {
 }
 
 /// Prints a note if an endpoint has a path: few stores have one, and most take it for the name of a bucket.
-fn tell_path(endpoint: Option<&str>) {
+fn warn_endpoint_path(endpoint: Option<&str>) {
     // Never print an endpoint with a query, which may contain a secret; such an endpoint is refused.
     let without = endpoint.filter(|url| !url.contains(['?', '#'])).and_then(|url| {
         let (scheme, rest) = url.split_once("://")?;
@@ -173,13 +173,13 @@ fn tell_path(endpoint: Option<&str>) {
         (!path.is_empty()).then(|| format!("{scheme}://{host}"))
     });
     if let (Some(endpoint), Some(without)) = (endpoint, without) {
-        say(&format!(
+        print(&format!(
             "note: the endpoint {endpoint} has a path, which most stores take for the name of a bucket; \
              without it: {without}"
         ));
     }
     if let Some((bucket, without)) = endpoint.and_then(bucket_of_aws) {
-        say(&format!(
+        print(&format!(
             "note: the endpoint names the bucket `{bucket}`, which requests name again; without it: {without}"
         ));
     }
@@ -207,16 +207,16 @@ async fn hardware(
     asked: Option<&str>,
     options: &ConnectOptions,
 ) -> Result<Option<HardwareProfile>> {
-    let calibrated = CalibratedProfiles::in_cache();
+    let calibrated = CalibratedHardware::in_cache();
     let tell_damage = || {
-        for damage in calibrated.iter().flat_map(CalibratedProfiles::damage) {
-            say(&format!("warning: {damage}"));
+        for damage in calibrated.iter().flat_map(CalibratedHardware::damage) {
+            print(&format!("warning: {damage}"));
         }
     };
     let Some(name) = asked.filter(|name| *name != "auto") else {
         let Some(calibrated) = &calibrated else { return Ok(None) };
         tell_damage();
-        let client = Client::connect(options, EndpointProfile::unknown()).await;
+        let client = Client::connect(options, StoreCapabilities::unknown()).await;
         let client = client.map_err(sluicegate_engine::Error::from)?;
         return Ok(calibrated.of_store(&place(&client)).cloned());
     };
@@ -225,17 +225,17 @@ async fn hardware(
 
 /// Returns the hardware profile of this name, or reads it from a file.
 pub(crate) fn profile_named(name: &str) -> Result<HardwareProfile> {
-    read(name, CalibratedProfiles::in_cache().as_ref(), || ())
+    read(name, CalibratedHardware::in_cache().as_ref(), || ())
 }
 
 fn read(
     name: &str,
-    calibrated: Option<&CalibratedProfiles>,
+    calibrated: Option<&CalibratedHardware>,
     tell_damage: impl Fn(),
 ) -> Result<HardwareProfile> {
     let names = || {
         let come_with_us = HardwareProfile::all().iter().map(|it| it.name.clone());
-        let measured = calibrated.into_iter().flat_map(CalibratedProfiles::names);
+        let measured = calibrated.into_iter().flat_map(CalibratedHardware::names);
         come_with_us.chain(measured).collect()
     };
     let known = HardwareProfile::by_name(name).or_else(|| calibrated?.by_name(name));

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::failure::{Failure, Result};
-use crate::output::file::Unfinished;
+use crate::output::file::PartialFile;
 use crate::runtime::folders::config_folder;
 
 /// The options of a connection. Options that are missing have their usual defaults.
@@ -95,7 +95,7 @@ pub(crate) struct Connections {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Contents {
+struct ConfigFile {
     #[serde(default)]
     connections: BTreeMap<String, Connection>,
 }
@@ -117,7 +117,7 @@ impl Connections {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Failure::file(&path, error)),
         };
-        let contents: Contents = toml::from_str(&text).map_err(|error| {
+        let contents: ConfigFile = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
             let place = format!("`{}`, line {line}: {}", path.display(), error.message());
             Failure::new(place).with_hint(
@@ -172,7 +172,7 @@ impl Connections {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
         }
-        let mut file = Unfinished::begin(&self.path)?;
+        let mut file = PartialFile::begin(&self.path)?;
         let written = file.file().write_all(text.as_bytes());
         written.map_err(|error| Failure::file(&self.path, error))?;
         file.finish()?;
@@ -194,9 +194,9 @@ mod tests {
         };
         let anonymous = Connection { anonymous: true, ..Connection::default() };
         let text = connection.section("my lab") + &anonymous.section("open");
-        let read: Contents = toml::from_str(&text).unwrap();
+        let read: ConfigFile = toml::from_str(&text).unwrap();
         assert_eq!(read.connections["my lab"], connection);
         assert_eq!(read.connections["open"], anonymous);
-        assert!(toml::from_str::<Contents>("[connections.x]\nsecret = 'y'").is_err());
+        assert!(toml::from_str::<ConfigFile>("[connections.x]\nsecret = 'y'").is_err());
     }
 }

@@ -10,7 +10,7 @@ use sluicegate_engine::Engine;
 use super::detect::{self, Server};
 use crate::args::{ConnectArgs, WorkersArgs};
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 
 /// The environment variable with the secret that coordinators and workers share. It is no argument, because other
 /// users of the machine can see arguments.
@@ -49,9 +49,9 @@ impl ConnectArgs {
         let options = self.store.options_over(named);
         let Some(endpoint) = detect::endpoint(&options).await? else { return Ok(()) };
         let mut told = false;
-        while !Server::ask(&endpoint).await.answers() {
+        while !Server::probe_kind(&endpoint).await.answers() {
             if !told {
-                say(&format!(
+                print(&format!(
                     "{endpoint} does not answer; the worker begins when it does, or give its kind by --store"
                 ));
                 told = true;

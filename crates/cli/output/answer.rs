@@ -18,7 +18,7 @@ use parquet::arrow::ArrowWriter;
 
 use crate::failure::{Failure, Result};
 use crate::output::expanded::expanded;
-use crate::output::file::Unfinished;
+use crate::output::file::PartialFile;
 use crate::output::fit::{framed, with_short_titles};
 use crate::output::nested::as_json;
 use crate::output::tree::{is_plan, trees};
@@ -45,7 +45,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// Returns the format that a file's extension stands for.
-    fn of(path: &Path) -> Option<Self> {
+    fn from_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "txt" => Some(Self::Table),
             "csv" => Some(Self::Csv),
@@ -100,7 +100,7 @@ impl Output {
                 return Err(Failure::Usage(format!("`{file}` is a folder; name a file in it")));
             }
             (Some(format), _) => format,
-            (None, Some(file)) => Format::of(file).ok_or_else(|| {
+            (None, Some(file)) => Format::from_extension(file).ok_or_else(|| {
                 let name = file.display();
                 let is_compressed = ["gz", "zst", "bz2", "xz"]
                     .iter()
@@ -209,7 +209,7 @@ impl Output {
             return Err(Failure::new(format!("`{}` holds an answer already", path.display()))
                 .with_hint("With --output, let one statement have an answer."));
         }
-        let mut file = Unfinished::begin(&path)?;
+        let mut file = PartialFile::begin(&path)?;
         let rows = self.write(stream, schema, file.file()).await?;
         file.finish()?;
         self.written = true;

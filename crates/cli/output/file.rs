@@ -10,19 +10,19 @@ use crate::failure::{Failure, Result};
 
 /// A file that is being written. It appears under its name when it is finished. A device is written directly.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
-    out: Out,
+pub(crate) struct PartialFile {
+    out: OutputTarget,
 }
 
 #[derive(Debug)]
-enum Out {
+enum OutputTarget {
     /// A temporary file in the folder of the final one, which it replaces at the end.
     Beside(NamedTempFile, PathBuf),
     /// A pipe, a terminal or another device, which no file could replace.
     Device(File),
 }
 
-impl Unfinished {
+impl PartialFile {
     /// Begins a file. Symbolic links are followed, so that they stay.
     ///
     /// # Errors
@@ -32,21 +32,21 @@ impl Unfinished {
         if is_device(path) {
             let device = File::options().append(true).open(path);
             let device = device.map_err(|error| Failure::file(path, error))?;
-            return Ok(Self { out: Out::Device(device) });
+            return Ok(Self { out: OutputTarget::Device(device) });
         }
         let behind_links = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if behind_links.is_dir() {
             return Err(Failure::new(format!("`{}` is a folder", path.display()))
                 .with_hint("Name a file in it."));
         }
-        Ok(Self { out: Out::Beside(beside(&behind_links)?, behind_links) })
+        Ok(Self { out: OutputTarget::Beside(beside(&behind_links)?, behind_links) })
     }
 
     /// Returns the file to write to.
     pub(crate) fn file(&mut self) -> &mut File {
         match &mut self.out {
-            Out::Beside(file, _) => file.as_file_mut(),
-            Out::Device(device) => device,
+            OutputTarget::Beside(file, _) => file.as_file_mut(),
+            OutputTarget::Device(device) => device,
         }
     }
 
@@ -58,10 +58,10 @@ impl Unfinished {
     pub(crate) fn finish(mut self) -> Result<()> {
         self.file().flush()?;
         match self.out {
-            Out::Beside(file, path) => {
+            OutputTarget::Beside(file, path) => {
                 file.persist(&path).map(drop).map_err(|error| Failure::file(&path, error.error))
             }
-            Out::Device(_) => Ok(()),
+            OutputTarget::Device(_) => Ok(()),
         }
     }
 }
@@ -113,11 +113,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page.html");
         fs::write(&path, "old").unwrap();
-        let mut file = Unfinished::begin(&path).unwrap();
+        let mut file = PartialFile::begin(&path).unwrap();
         file.file().write_all(b"half").unwrap();
         drop(file);
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
-        let mut file = Unfinished::begin(&path).unwrap();
+        let mut file = PartialFile::begin(&path).unwrap();
         file.file().write_all(b"whole").unwrap();
         file.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_says_so_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        let begin = |path: &Path| match Unfinished::begin(path) {
+        let begin = |path: &Path| match PartialFile::begin(path) {
             Err(Failure::Failed { message, .. }) => message,
             other => panic!("{other:?}"),
         };

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use object_store::ObjectStore;
 use sluicegate_costmodel::{Bytes, Requests};
-use sluicegate_engine::{Counted, Engine};
-use sluicegate_workloads::{self as workloads, Advance, DataTable, Generate, WrittenObject};
+use sluicegate_engine::{CounterSnapshot, Engine};
+use sluicegate_workloads::{self as workloads, DataTable, Generate, PartProgress, WrittenObject};
 
 use crate::failure::Result;
 use crate::output::stats;
@@ -18,22 +18,22 @@ use crate::output::visible::visible;
 const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
 
 /// Writes a message for the user to stderr.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print(text: &str) {
     // If stderr is closed, the message is lost.
     drop(writeln!(io::stderr(), "{}", visible(text)));
 }
 
 /// A status line about a long statement, if stderr is a terminal: bytes read and total, requests, rate, and remaining
 /// time.
-pub(crate) struct Running {
+pub(crate) struct ProgressLine {
     engine: Engine,
     shown: bool,
     started: Instant,
-    before: Counted,
+    before: CounterSnapshot,
     line: RefCell<Option<ProgressBar>>,
 }
 
-impl Running {
+impl ProgressLine {
     /// Begins a statement. Nothing is printed yet.
     pub(crate) fn begin(engine: &Engine, shown: bool) -> Self {
         let shown = shown && io::stderr().is_terminal();
@@ -62,7 +62,7 @@ impl Running {
         let done = loop {
             match tokio::time::timeout(TICK, &mut work).await {
                 Ok(done) => break done,
-                Err(_) => self.tell(total()),
+                Err(_) => self.update(total()),
             }
         };
         self.clear();
@@ -76,7 +76,7 @@ impl Running {
         }
     }
 
-    fn tell(&self, total: Option<u64>) {
+    fn update(&self, total: Option<u64>) {
         let mut line = self.line.borrow_mut();
         let line = line.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -92,7 +92,7 @@ impl Running {
 }
 
 /// Formats the status line: `[====      ] 40.0 MiB of 100 MiB, 12 requests, 20.0 MiB/s, 3.00 s left`
-fn words(counted: &Counted, total: Option<u64>, elapsed: Duration) -> String {
+fn words(counted: &CounterSnapshot, total: Option<u64>, elapsed: Duration) -> String {
     const CELLS: u64 = 20;
     let requests = counted.requests();
     if requests == 0 {
@@ -158,7 +158,7 @@ impl Amount {
         let bar = if io::stderr().is_terminal() {
             ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr())
         } else {
-            say(message);
+            print(message);
             ProgressBar::hidden()
         };
         let template = "{msg} [{bar:30}] {bytes} of {total_bytes}, {elapsed} (eta {eta})";
@@ -196,14 +196,14 @@ pub(crate) async fn generate<T: DataTable>(
     let bar = if io::stderr().is_terminal() {
         ProgressBar::with_draw_target(Some(rows), ProgressDrawTarget::stderr())
     } else {
-        say(message);
+        print(message);
         ProgressBar::hidden()
     };
     if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
         bar.set_style(style.progress_chars("=> "));
     }
     bar.set_message(message.to_owned());
-    let advance = |advance: Advance<T>| bar.inc(advance.rows);
+    let advance = |advance: PartProgress<T>| bar.inc(advance.rows);
     let written = workloads::generate(request, store, &advance).await;
     bar.finish_and_clear();
     Ok(written?)
@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn a_line_says_how_far_it_is() {
         let second = Duration::from_secs(2);
-        assert_eq!(words(&Counted::default(), None, second), "running for 2.00 s");
-        let counted = Counted { get: 3, got_bytes: 40 << 20, ..Counted::default() };
+        assert_eq!(words(&CounterSnapshot::default(), None, second), "running for 2.00 s");
+        let counted = CounterSnapshot { get: 3, got_bytes: 40 << 20, ..CounterSnapshot::default() };
         let text = words(&counted, Some(100 << 20), second);
         let expected =
             "[========            ] 40.0 MiB of 100 MiB, 3 requests, 20.0 MiB/s, 3.00 s left";

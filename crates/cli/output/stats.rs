@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use sluicegate_costmodel::{Bytes, Dollars, PriceBook, Requests, Rows};
-use sluicegate_engine::{Counted, Estimate};
+use sluicegate_engine::{CounterSnapshot, Estimate};
 
 /// Formats counted work, measured time and their cost. Each line names its kind of number. `machines` is the number
 /// of machines that ran the statement; the price of an hour is for all of them.
 pub(crate) fn lines(
-    counted: &Counted,
+    counted: &CounterSnapshot,
     wall: Duration,
     rows: u64,
     prices: &PriceBook,
@@ -47,7 +47,7 @@ fn of_machines(machines: u32) -> String {
 }
 
 /// Formats the requests: `3 requests (2 GET, 1 LIST)`
-fn requests(counted: &Counted) -> String {
+fn requests(counted: &CounterSnapshot) -> String {
     let kinds = [
         ("GET", counted.get),
         ("SELECT", counted.select),
@@ -62,7 +62,7 @@ fn requests(counted: &Counted) -> String {
 }
 
 /// Describes the requests for planning a query, which its estimate does not include; `None` if there were none.
-pub(crate) fn planning(counted: &Counted) -> Option<String> {
+pub(crate) fn planning(counted: &CounterSnapshot) -> Option<String> {
     (counted.requests() > 0).then(|| {
         let (requests, got) = (requests(counted), Bytes(counted.got_bytes));
         format!("{requests}, {got} fetched, to plan it (counted, beside the estimate)")
@@ -109,14 +109,14 @@ mod tests {
 
     #[test]
     fn each_number_says_what_it_is() {
-        let counted = Counted {
+        let counted = CounterSnapshot {
             get: 2,
             select: 3,
             scanned_bytes: 1 << 30,
             returned_bytes: 2048,
             got_bytes: 100,
             received_bytes: 3000,
-            ..Counted::default()
+            ..CounterSnapshot::default()
         };
         let text = lines(&counted, Duration::from_millis(1500), 7, PriceBook::paper(), 1);
         let expected = "\
@@ -130,7 +130,7 @@ cost:     $";
             "{text}"
         );
         let work = PriceBook::by_name("work-2020-us-east-1").unwrap();
-        let busy = Counted { store_nanos: 3_600_000_000, ..counted };
+        let busy = CounterSnapshot { store_nanos: 3_600_000_000, ..counted };
         let text = lines(&busy, Duration::ZERO, 7, work, 3);
         assert!(text.contains("modelled: 3.60 s of the store's cores\ncost:     $"), "{text}");
         assert!(text.contains("store compute $0.0000665)"), "{text}");
@@ -139,8 +139,9 @@ cost:     $";
 
     #[test]
     fn planning_is_told_if_it_asked_for_something() {
-        assert_eq!(planning(&Counted::default()), None);
-        let counted = Counted { list: 1, head: 1, got_bytes: 10, ..Counted::default() };
+        assert_eq!(planning(&CounterSnapshot::default()), None);
+        let counted =
+            CounterSnapshot { list: 1, head: 1, got_bytes: 10, ..CounterSnapshot::default() };
         let expected =
             "2 requests (1 LIST, 1 HEAD), 10 B fetched, to plan it (counted, beside the estimate)";
         assert_eq!(planning(&counted).as_deref(), Some(expected));

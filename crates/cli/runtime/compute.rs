@@ -20,7 +20,7 @@ const THREADS: &str = "sluice-compute";
 /// Time that stopped work gets to end.
 const GRACE: Duration = Duration::from_millis(500);
 /// Batches of an answer that may wait for the output.
-const BATCHES_AHEAD: usize = 2;
+const PREFETCH_BATCHES: usize = 2;
 
 /// A runtime for queries, separate from the thread that handles signals and writes answers: an operator that keeps
 /// all compute threads busy for minutes does not delay Ctrl-C.
@@ -54,7 +54,7 @@ impl Compute {
         engine: &Engine,
         statement: &str,
     ) -> Result<SendableRecordBatchStream> {
-        let asked = Asked { kept: Kept::Counts, first: None };
+        let asked = RunOptions { kept: RecordLevel::Counts, first: None };
         Ok(self.plan(engine, statement, asked).await?.answer)
     }
 
@@ -63,13 +63,13 @@ impl Compute {
         &self,
         engine: &Engine,
         statement: &str,
-        asked: Asked,
-    ) -> Result<Started> {
+        asked: RunOptions,
+    ) -> Result<RunningStatement> {
         let (engine, statement) = (engine.clone(), statement.to_owned());
         let planned = async move {
             let query = match asked.kept {
-                Kept::Counts => Box::pin(engine.plan(&statement)).await?,
-                Kept::Everything => Box::pin(engine.profile(&statement)).await?,
+                RecordLevel::Counts => Box::pin(engine.plan(&statement)).await?,
+                RecordLevel::Everything => Box::pin(engine.profile(&statement)).await?,
             };
             let first = asked.first.map(|rows| query.first(rows)).transpose()?.flatten();
             let limited = first.is_some();
@@ -78,7 +78,7 @@ impl Compute {
         let (query, limited) = self.run(planned).await?;
         let started = query.clone();
         let schema = Arc::new(query.frame().schema().as_arrow().clone());
-        let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
+        let mut answer = RecordBatchReceiverStreamBuilder::new(schema, PREFETCH_BATCHES);
         let batches = answer.tx();
         let work = async move {
             // The engine turns panics of the stream into errors.
@@ -91,7 +91,7 @@ impl Compute {
             Ok(())
         };
         answer.spawn_on(work, self.runtime()?.handle());
-        Ok(Started { answer: answer.build(), query, limited })
+        Ok(RunningStatement { answer: answer.build(), query, limited })
     }
 
     /// Replaces the threads. Stopped work keeps the old ones until it ends.
@@ -117,15 +117,15 @@ impl Drop for Compute {
 
 /// Options of a query in addition to its statement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct RunOptions {
     /// The records that the query keeps.
-    pub(crate) kept: Kept,
+    pub(crate) kept: RecordLevel,
     /// The number of rows that the caller needs; no more are computed if that is possible.
     pub(crate) first: Option<usize>,
 }
 
 /// A running statement.
-pub(crate) struct Started {
+pub(crate) struct RunningStatement {
     /// The rows; dropping the stream stops the statement.
     pub(crate) answer: SendableRecordBatchStream,
     /// The query, with its counts and warnings.
@@ -136,7 +136,7 @@ pub(crate) struct Started {
 
 /// The records that a query keeps of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum RecordLevel {
     /// Only counts.
     Counts,
     /// Counts, the plan, the decisions and each request.

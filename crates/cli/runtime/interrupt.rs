@@ -8,33 +8,33 @@ use datafusion::common::runtime::SpawnedTask;
 use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::runtime::leftovers;
 use crate::runtime::signals::{Signal, Signals};
 use crate::runtime::terminal::Terminal;
 
 /// Time to abort uploads after the process got a signal.
-pub(crate) const ABORT_PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const ABORT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time after a signal until the process exits, whatever it is doing.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The exit code of the signal that a [`watch`] has received; 0 before. Interruptible work that begins after the
 /// signal stops at once.
-static ASKED: AtomicU8 = AtomicU8::new(0);
+static STOP_SIGNAL: AtomicU8 = AtomicU8::new(0);
 /// Number of signals that have stopped work. A signal that comes while nothing listens, such as between two pieces of
 /// interruptible work, stops the next piece.
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs work until a signal comes. Then the work is dropped, and its temporary files are removed with it.
 pub(crate) async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    match ASKED.load(Ordering::Relaxed) {
+    match STOP_SIGNAL.load(Ordering::Relaxed) {
         0 => {}
         code => return Err(Failure::Stopped(code)),
     }
     tokio::select! {
         // After an earlier signal, the work does not begin.
         biased;
-        code = asked_to_stop() => Err(Failure::Stopped(code)),
+        code = stop_requested() => Err(Failure::Stopped(code)),
         result = work => result,
     }
 }
@@ -46,14 +46,14 @@ pub(crate) async fn interruptible_writes<T>(
 ) -> Result<T> {
     let result = interruptible(work).await;
     if matches!(result, Err(Failure::Stopped(_))) {
-        say(abort_writes(engine).await);
+        print(abort_writes(engine).await);
     }
     result
 }
 
 /// Aborts unfinished uploads within two seconds. Returns a description of the outcome.
 pub(crate) async fn abort_writes(engine: &Engine) -> &'static str {
-    match tokio::time::timeout(ABORT_PATIENCE, engine.abort_writes()).await {
+    match tokio::time::timeout(ABORT_TIMEOUT, engine.abort_writes()).await {
         Ok(0) => "stopped",
         Ok(_) => "stopped, when everything was written: the new objects are there",
         Err(_) => {
@@ -65,7 +65,7 @@ pub(crate) async fn abort_writes(engine: &Engine) -> &'static str {
 
 /// Exits the process at the second signal, or some time after the first. The thread that should end the process may
 /// be busy, for example with writing to a pipe that nobody reads.
-pub(crate) fn watch(last_resort: LastResort) -> Watch {
+pub(crate) fn watch(last_resort: LastResort) -> InterruptGuard {
     let kinds = match last_resort {
         LastResort::WhenServerAskedTwice => SERVER,
         LastResort::Soon | LastResort::WhenAskedTwice => ALL,
@@ -73,13 +73,13 @@ pub(crate) fn watch(last_resort: LastResort) -> Watch {
     // Signals are received from here on, before the work begins.
     let signals = Signals::of_process();
     let handled = HANDLED.load(Ordering::Relaxed);
-    Watch(SpawnedTask::spawn(async move {
+    InterruptGuard(SpawnedTask::spawn(async move {
         let (signal, count) = signals.after(handled, kinds).await;
         let code = signal.code();
-        ASKED.store(code, Ordering::Relaxed);
+        STOP_SIGNAL.store(code, Ordering::Relaxed);
         let patience = async {
             match last_resort {
-                LastResort::Soon => tokio::time::sleep(LAST_PATIENCE).await,
+                LastResort::Soon => tokio::time::sleep(EXIT_TIMEOUT).await,
                 LastResort::WhenAskedTwice | LastResort::WhenServerAskedTwice => {
                     std::future::pending().await
                 }
@@ -90,19 +90,19 @@ pub(crate) fn watch(last_resort: LastResort) -> Watch {
             () = patience => {}
         }
         if let Some(words) = leftovers::words() {
-            say(&words);
+            print(&words);
         }
         process::exit(i32::from(code));
     }))
 }
 
 /// Exits the process at SIGTERM or SIGHUP, which a prompt that reads a line does not notice.
-pub(crate) fn watch_prompt(engine: Engine) -> Watch {
-    let terminal = Terminal::remember();
+pub(crate) fn watch_prompt(engine: Engine) -> InterruptGuard {
+    let terminal = Terminal::save_mode();
     // Signals are received from here on, before the prompt is shown.
     let signals = Signals::of_process();
     let handled = HANDLED.load(Ordering::Relaxed);
-    Watch(SpawnedTask::spawn(async move {
+    InterruptGuard(SpawnedTask::spawn(async move {
         let (signal, _) = signals.after(handled, &[Signal::Terminate, Signal::HangUp]).await;
         let code = signal.code();
         abort_writes(&engine).await;
@@ -124,16 +124,18 @@ pub(crate) enum LastResort {
 
 /// A watch, which ends when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch(#[expect(dead_code, reason = "held for its Drop")] SpawnedTask<()>);
+pub(crate) struct InterruptGuard(
+    #[expect(dead_code, reason = "held for its Drop")] SpawnedTask<()>,
+);
 
 /// Waits for Ctrl-C, SIGTERM or SIGHUP; returns the exit code of the signal.
-pub(crate) async fn asked_to_stop() -> u8 {
-    asked_by(ALL).await
+pub(crate) async fn stop_requested() -> u8 {
+    stop_signal(ALL).await
 }
 
 /// Waits for Ctrl-C or SIGTERM; returns the exit code of the signal.
-pub(crate) async fn server_asked_to_stop() -> u8 {
-    asked_by(SERVER).await
+pub(crate) async fn server_stop_requested() -> u8 {
+    stop_signal(SERVER).await
 }
 
 /// The signals that stop a command.
@@ -141,7 +143,7 @@ const ALL: &[Signal] = &[Signal::Interrupt, Signal::Terminate, Signal::HangUp];
 /// The signals that stop a server. SIGHUP, sent when its terminal closes, does not.
 const SERVER: &[Signal] = &[Signal::Interrupt, Signal::Terminate];
 
-async fn asked_by(kinds: &[Signal]) -> u8 {
+async fn stop_signal(kinds: &[Signal]) -> u8 {
     let handled = HANDLED.load(Ordering::Relaxed);
     let (signal, count) = Signals::of_process().after(handled, kinds).await;
     HANDLED.fetch_max(count, Ordering::Relaxed);

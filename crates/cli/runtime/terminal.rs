@@ -31,7 +31,7 @@ mod unix {
 
     impl Terminal {
         /// Saves the settings. If stdin is no terminal, there is nothing to restore.
-        pub(crate) fn remember() -> Self {
+        pub(crate) fn save_mode() -> Self {
             Self { settings: tcgetattr(io::stdin()).ok() }
         }
 

@@ -23,11 +23,11 @@ use crate::args::ConnectArgs;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
-use crate::output::progress::{Amount, Running, say};
+use crate::output::progress::{Amount, ProgressLine, print};
 use crate::output::stats;
 use crate::output::titles::titled;
 use crate::output::visible::visible;
-use crate::runtime::compute::{Asked, Compute, Kept, Started};
+use crate::runtime::compute::{Compute, RecordLevel, RunOptions, RunningStatement};
 use crate::session::meta::Meta;
 use crate::session::script::Script;
 use crate::session::statements::Step;
@@ -59,7 +59,7 @@ pub(crate) struct Session<'a> {
 
 /// The records of a statement that ran or failed.
 #[derive(Debug, Default)]
-pub(crate) struct Ran {
+pub(crate) struct StatementOutcome {
     /// The query with its counts; `None` if it could not be planned.
     pub(crate) query: Option<Query>,
     /// True if the statement only defines a name or sets an option.
@@ -75,8 +75,8 @@ pub(crate) struct Ran {
 impl Session<'_> {
     /// Runs one statement and writes its answer.
     pub(crate) async fn run(&mut self, statement: &str) -> Result<()> {
-        let mut ran = Ran::default();
-        self.ask_again().await?;
+        let mut ran = StatementOutcome::default();
+        self.query_again().await?;
         if self.page.is_some() {
             // A statement that cannot be planned reports the error when it runs.
             ran.is_definition = !is_query(&self.engine, statement).await.unwrap_or(true);
@@ -89,9 +89,9 @@ impl Session<'_> {
     }
 
     /// Detects the kind of store again, if the store did not answer before.
-    async fn ask_again(&mut self) -> Result<()> {
+    async fn query_again(&mut self) -> Result<()> {
         let Some(connect) = self.silent.take() else { return Ok(()) };
-        if Box::pin(connect.is_silent()).await? {
+        if Box::pin(connect.is_unreachable()).await? {
             self.silent = Some(connect);
             return Ok(());
         }
@@ -99,26 +99,26 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn run_as(&mut self, statement: &str, ran: &mut Ran) -> Result<()> {
+    async fn run_as(&mut self, statement: &str, ran: &mut StatementOutcome) -> Result<()> {
         if let Some(limit) = self.max_cost {
             self.refuse_above(limit, statement).await?;
         }
-        let asked = Asked {
-            kept: if self.page.is_some() { Kept::Everything } else { Kept::Counts },
+        let asked = RunOptions {
+            kept: if self.page.is_some() { RecordLevel::Everything } else { RecordLevel::Counts },
             first: self.output.looks_at().filter(|_| self.fetch_shown),
         };
         let started = Instant::now();
         let shows = self.progress && !self.output.streams_to_terminal();
-        let running = Running::begin(&self.engine, shows);
+        let running = ProgressLine::begin(&self.engine, shows);
         let planned = Box::pin(self.compute.plan(&self.engine, statement, asked));
         let answer = match is_analyze(statement) {
             true if self.progress => with_bytes_read(&self.engine, planned).await,
             true => planned.await,
             false => running.watch(|| None, planned).await,
         };
-        self.tell_notes(&mut ran.notes);
+        self.print_notes(&mut ran.notes);
         ran.wall = started.elapsed();
-        let Started { answer, query, limited } = answer?;
+        let RunningStatement { answer, query, limited } = answer?;
         self.output.limit(limited);
         let writes =
             matches!(query.frame().logical_plan(), LogicalPlan::Copy(_) | LogicalPlan::Dml(_));
@@ -128,12 +128,12 @@ impl Session<'_> {
             let answer = self.output.answer(titled(answer, statement), || running.clear());
             running.watch(|| query.bytes_to_read(), Box::pin(answer)).await
         };
-        self.tell_notes(&mut ran.notes);
+        self.print_notes(&mut ran.notes);
         let wall = started.elapsed();
         ran.wall = wall;
         for warning in query.warnings() {
             let warning = format!("warning: {warning}");
-            say(&warning);
+            print(&warning);
             ran.notes.push(warning);
         }
         let query = ran.query.insert(query);
@@ -182,18 +182,18 @@ impl Session<'_> {
     }
 
     /// Runs a query of the program itself and returns its answer.
-    pub(crate) async fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+    pub(crate) async fn query(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         let answer = Box::pin(self.compute.query(&self.engine, sql)).await?;
         Ok(answer.try_collect().await?)
     }
 
     /// Prints the engine's notes on a statement, whether or not it succeeds.
-    fn tell_notes(&self, told: &mut Vec<String>) {
+    fn print_notes(&self, told: &mut Vec<String>) {
         for note in self.engine.take_notes() {
             let note = format!("note: {note}");
             // Planning and running may produce the same note.
             if !told.contains(&note) {
-                say(&note);
+                print(&note);
                 told.push(note);
             }
         }

@@ -94,7 +94,7 @@ fn step(text: &str) -> Step<'_> {
 }
 
 /// Returns the first line after `from` that is a command. `is_begun` tells whether a statement has begun before.
-pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Piece<'_>> {
+pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Token<'_>> {
     let mut is_begun = is_begun;
     let (mut line, mut seen) = (text[..from].rfind('\n').map_or(0, |end| end + 1), from);
     for piece in pieces(&text[from..]) {
@@ -105,7 +105,7 @@ pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Pi
         // Inside a statement, a point may begin a line with a column's name.
         if is_first && (is_command(&text[at..]) || !is_begun && is_dotted(&text[at..])) {
             let length = text[at..].find('\n').unwrap_or(text.len() - at);
-            return Some(Piece { start: at, text: &text[at..at + length], ..piece });
+            return Some(Token { start: at, text: &text[at..at + length], ..piece });
         }
         match piece.kind {
             Kind::End => is_begun = false,
@@ -168,7 +168,7 @@ pub(crate) enum Kind {
 
 /// A piece of a statement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct Token<'a> {
     pub(crate) kind: Kind,
     /// Offset of the piece in bytes.
     pub(crate) start: usize,
@@ -178,13 +178,13 @@ pub(crate) struct Piece<'a> {
 }
 
 /// Splits a text into pieces that cover all of it.
-pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = &text[at..];
         let first = rest.chars().next()?;
         let (length, kind, closed) = piece(rest, first);
-        let piece = Piece { kind, start: at, text: &rest[..length], closed };
+        let piece = Token { kind, start: at, text: &rest[..length], closed };
         at += length;
         Some(piece)
     })

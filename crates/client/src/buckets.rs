@@ -5,7 +5,7 @@ use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 
 use super::Client;
 use super::error::{Error, Subject};
-use super::idle::Patience;
+use super::idle::StallTimer;
 use super::wire::ListTap;
 
 /// The region of a bucket that is created without a location.
@@ -18,7 +18,7 @@ impl Client {
     /// If the store cannot be reached or refuses to list them; [`Error::AccessDenied`] then names no bucket.
     pub async fn buckets(&self) -> Result<Vec<String>, Error> {
         let subject = bucket("");
-        let listed = Patience::new(self.idle_timeout()).ask(&subject, || {
+        let listed = StallTimer::new(self.idle_timeout()).send(&subject, || {
             let request = self.sdk().list_buckets().customize();
             Box::pin(request.interceptor(ListTap).send())
         });
@@ -48,10 +48,10 @@ impl Client {
     /// # Errors
     /// If the store cannot be reached or refuses to create the bucket.
     pub async fn ensure_bucket(&self, name: &str) -> Result<bool, Error> {
-        let patience = || Patience::new(self.idle_timeout());
+        let patience = || StallTimer::new(self.idle_timeout());
         let subject = bucket(name);
         let asked = patience()
-            .ask(&subject, || Box::pin(self.sdk().head_bucket().bucket(name).send()))
+            .send(&subject, || Box::pin(self.sdk().head_bucket().bucket(name).send()))
             .await?;
         match asked {
             Ok(_) => return Ok(false),
@@ -69,7 +69,7 @@ impl Client {
                 .build();
             request = request.create_bucket_configuration(place);
         }
-        let made = patience().ask(&subject, || Box::pin(request.clone().send()));
+        let made = patience().send(&subject, || Box::pin(request.clone().send()));
         match made.await? {
             Ok(_) => Ok(true),
             // Another client created it in the meantime.
@@ -84,8 +84,8 @@ impl Client {
     /// If the store cannot be reached or refuses to remove the bucket.
     pub async fn remove_bucket(&self, name: &str) -> Result<(), Error> {
         let subject = bucket(name);
-        let removed = Patience::new(self.idle_timeout())
-            .ask(&subject, || Box::pin(self.sdk().delete_bucket().bucket(name).send()));
+        let removed = StallTimer::new(self.idle_timeout())
+            .send(&subject, || Box::pin(self.sdk().delete_bucket().bucket(name).send()));
         removed.await?.map(|_| ()).map_err(|error| self.sort_request_error(error, &subject))
     }
 }

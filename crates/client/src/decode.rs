@@ -59,7 +59,7 @@ impl RowDecoder {
         };
         let (format, terminator) = match output {
             OutputSerialization::Csv(options) => {
-                let times = TextTimes::of(&read_schema);
+                let times = TextTimes::for_schema(&read_schema);
                 let times = times.map(|times| times.refusing_times_of_day(sampled_types));
                 let as_text = times.as_ref().map_or(&read_schema, TextTimes::read);
                 let (decoder, terminator) = csv_decoder(options, Arc::clone(as_text), batch_size)?;
@@ -70,7 +70,7 @@ impl RowDecoder {
                     [b'\n'] | [b'\r', b'\n'] => b'\n',
                     _ => return Err(unusable("JSON record delimiter", record_delimiter)),
                 };
-                let fractions = Fractions::of(&read_schema);
+                let fractions = Fractions::for_schema(&read_schema);
                 let decoder = json::ReaderBuilder::new(read_schema)
                     .with_batch_size(batch_size)
                     .with_coerce_primitive(coerce)

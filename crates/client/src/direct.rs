@@ -20,13 +20,13 @@ use http_body::Body;
 
 /// Sends requests, and returns redirects like any other answer. Clones share their connections.
 #[derive(Debug, Clone)]
-pub struct Direct {
+pub struct NoRedirectClient {
     connector: Arc<Connector>,
 }
 
 /// A request that got no answer, and the circumstances.
 #[derive(Debug)]
-pub struct NotSent {
+pub struct SendError {
     /// True if the request can safely be sent again: no connection was made, so the store has not seen it.
     pub unseen: bool,
     /// True if the connection timed out.
@@ -36,13 +36,13 @@ pub struct NotSent {
     source: ConnectorError,
 }
 
-impl fmt::Display for NotSent {
+impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("error sending request")
     }
 }
 
-impl std::error::Error for NotSent {
+impl std::error::Error for SendError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
     }
@@ -65,7 +65,7 @@ pub(crate) fn http_client(connect_timeout: Duration) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-impl Direct {
+impl NoRedirectClient {
     /// Creates a client that uses the proxies of the environment.
     #[must_use]
     pub fn new(connect_timeout: Duration) -> Self {
@@ -80,7 +80,7 @@ impl Direct {
     pub async fn send<B>(
         &self,
         request: http::Request<B>,
-    ) -> Result<http::Response<SdkBody>, NotSent>
+    ) -> Result<http::Response<SdkBody>, SendError>
     where
         B: Body<Data = Bytes> + Send + Sync + 'static,
         B::Error: Into<aws_smithy_types::body::Error> + 'static,
@@ -92,7 +92,7 @@ impl Direct {
     }
 }
 
-fn not_sent(source: ConnectorError) -> NotSent {
+fn not_sent(source: ConnectorError) -> SendError {
     let text = {
         let mut text = String::new();
         let mut next = Some(&source as &(dyn std::error::Error + 'static));
@@ -105,5 +105,5 @@ fn not_sent(source: ConnectorError) -> NotSent {
     let unseen = text.contains("(Connect)");
     // The store may close a kept-alive connection just before it is reused, usually before the request arrives.
     let broken = source.is_io() || source.as_other().is_some();
-    NotSent { unseen, late: source.is_timeout(), broken, source }
+    SendError { unseen, late: source.is_timeout(), broken, source }
 }

@@ -3,7 +3,7 @@
 use aws_sdk_s3::types;
 
 use super::error::Error;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, JsonType, OutputSerialization,
     QuoteFields, ScanRange, SelectRequest,
@@ -22,7 +22,7 @@ pub(super) struct Encoded {
 pub(super) fn encode(
     request: &SelectRequest,
     columns: usize,
-    profile: &EndpointProfile,
+    profile: &StoreCapabilities,
 ) -> Result<Encoded, Error> {
     check_xml(&request.expression)?;
     let input =
@@ -55,7 +55,7 @@ pub(super) fn encode(
     Ok(Encoded { input: input.build(), output: output.build(), scan_range })
 }
 
-fn encode_csv_input(csv: &CsvInput, profile: &EndpointProfile) -> Result<types::CsvInput, Error> {
+fn encode_csv_input(csv: &CsvInput, profile: &StoreCapabilities) -> Result<types::CsvInput, Error> {
     // Leaving the element out means the service's default, not "none".
     let comments = csv.comments.map_or_else(|| profile.no_comments.clone(), String::from);
     let character = |c: Option<char>| c.map_or_else(String::new, String::from);
@@ -81,7 +81,7 @@ fn encode_csv_input(csv: &CsvInput, profile: &EndpointProfile) -> Result<types::
 fn encode_csv_output(
     csv: &CsvOutput,
     columns: usize,
-    profile: &EndpointProfile,
+    profile: &StoreCapabilities,
 ) -> Result<types::CsvOutput, Error> {
     // An unquoted row of one empty field is a blank line, which readers skip.
     let lone = columns <= 1 && !profile.quotes_lone_empty_field;
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_csv_option_is_said() {
-        let aws = EndpointProfile::aws();
+        let aws = StoreCapabilities::aws();
         let none = CsvInput { comments: None, quote: None, ..CsvInput::default() };
         let encoded = encode(&request(none), 2, &aws).unwrap().input.csv.unwrap();
         assert_eq!(encoded.comments(), Some("\u{7f}"));
@@ -167,24 +167,24 @@ mod tests {
 
     #[test]
     fn a_lone_column_is_quoted_where_the_store_would_send_a_blank_line() {
-        let quoting = |columns, profile: EndpointProfile| {
+        let quoting = |columns, profile: StoreCapabilities| {
             let encoded = encode(&request(CsvInput::default()), columns, &profile).unwrap();
             encoded.output.csv.unwrap().quote_fields.unwrap()
         };
-        assert_eq!(quoting(1, EndpointProfile::aws()), types::QuoteFields::Always);
-        assert_eq!(quoting(2, EndpointProfile::aws()), types::QuoteFields::Asneeded);
-        assert_eq!(quoting(1, EndpointProfile::sluice()), types::QuoteFields::Asneeded);
+        assert_eq!(quoting(1, StoreCapabilities::aws()), types::QuoteFields::Always);
+        assert_eq!(quoting(2, StoreCapabilities::aws()), types::QuoteFields::Asneeded);
+        assert_eq!(quoting(1, StoreCapabilities::sluice()), types::QuoteFields::Asneeded);
     }
 
     #[test]
     fn what_xml_cannot_say_is_refused_here() {
         let csv = CsvInput { field_delimiter: "\u{1}".to_owned(), ..CsvInput::default() };
-        let error = encode(&request(csv), 1, &EndpointProfile::sluice()).unwrap_err();
+        let error = encode(&request(csv), 1, &StoreCapabilities::sluice()).unwrap_err();
         assert!(error.is_refusal(), "{error}");
         let range = SelectRequest {
             scan_range: Some(ScanRange::From { start: u64::MAX }),
             ..request(CsvInput::default())
         };
-        encode(&range, 1, &EndpointProfile::sluice()).unwrap_err();
+        encode(&range, 1, &StoreCapabilities::sluice()).unwrap_err();
     }
 }

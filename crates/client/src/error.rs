@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate_conformance::NoAnswer;
 use sluicegate_s3select::error::is_damage;
-use sluicegate_s3select::profile::{EndpointProfile, Refusal};
+use sluicegate_s3select::profile::{Refusal, StoreCapabilities};
 
 use crate::access::access_fault;
 
@@ -374,7 +374,7 @@ impl Subject {
         }
     }
 
-    pub(super) fn silent(&self, waited: Duration) -> Error {
+    pub(super) fn stalled(&self, waited: Duration) -> Error {
         Error::Silent { bucket: self.bucket.clone(), key: self.key.clone(), waited }
     }
 
@@ -408,7 +408,12 @@ pub(super) struct StoreError {
 impl StoreError {
     /// Classifies the error by its code. The codes are those of the service's general and Select tables. An unknown
     /// code counts as a refusal, because a GET then shows the actual fault.
-    pub(super) fn sort(self, subject: &Subject, profile: &EndpointProfile, attempts: u32) -> Error {
+    pub(super) fn sort(
+        self,
+        subject: &Subject,
+        profile: &StoreCapabilities,
+        attempts: u32,
+    ) -> Error {
         let Subject { bucket, key } = subject.clone();
         match (self.code.as_str(), self.status) {
             ("NoSuchKey" | "NotFound", _) => Error::NotFound { bucket, key },
@@ -506,7 +511,7 @@ mod tests {
         let subject = Subject { bucket: "b".to_owned(), key: "k".to_owned() };
         let error =
             StoreError { status, region: None, code: code.to_owned(), message: message.to_owned() };
-        let profile = EndpointProfile::by_name(profile).unwrap();
+        let profile = StoreCapabilities::by_name(profile).unwrap();
         assert_eq!(error.sort(&subject, &profile, 3).to_string(), expected);
     }
 
@@ -572,7 +577,7 @@ mod tests {
     fn damage_is_an_answer_to_a_probe() {
         let subject = Subject { bucket: "b".to_owned(), key: "k".to_owned() };
         let error = StoreError { code: "TruncatedInput".to_owned(), ..StoreError::default() };
-        let error = error.sort(&subject, &EndpointProfile::sluice(), 1);
+        let error = error.sort(&subject, &StoreCapabilities::sluice(), 1);
         let answer = NoAnswer::try_from(error).unwrap();
         assert!(matches!(answer, NoAnswer::Refused { every_statement: false, .. }), "{answer:?}");
     }

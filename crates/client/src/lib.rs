@@ -11,7 +11,7 @@
 //! * An error about damaged bytes of the object is [`Error::Damaged`], which is no reason to read the object in
 //!   another way.
 //! * Extensions to S3 Select that a profile relies on must be named in the head of each answer
-//!   ([`EndpointProfile::relies_on`]).
+//!   ([`StoreCapabilities::relies_on`]).
 //!
 //! ```no_run
 //! # async fn example(request: sluicegate_s3select::SelectRequest) -> Result<(), Box<dyn std::error::Error>> {
@@ -20,9 +20,9 @@
 //! use arrow::datatypes::{DataType, Field, Schema};
 //! use futures::TryStreamExt;
 //! use sluicegate_client::{Client, ConnectOptions, SelectCall};
-//! use sluicegate_s3select::profile::EndpointProfile;
+//! use sluicegate_s3select::profile::StoreCapabilities;
 //!
-//! let client = Client::connect(&ConnectOptions::default(), EndpointProfile::aws()).await?;
+//! let client = Client::connect(&ConnectOptions::default(), StoreCapabilities::aws()).await?;
 //! let schema = Arc::new(Schema::new(vec![Field::new("total", DataType::Int64, true)]));
 //! let call = SelectCall::new("bucket", "orders.csv", request, schema);
 //! let mut rows = client.select(call).await?;
@@ -79,10 +79,10 @@ use http::Uri;
 pub use self::access::{AccessFault, access_fault};
 pub use self::call::{RetryPolicy, SelectCall};
 use self::checked_credentials::CheckedCredentials;
-pub use self::direct::{Direct, NotSent};
+pub use self::direct::{NoRedirectClient, SendError};
 pub use self::error::Error;
 use self::error::Subject;
-use self::idle::Patience;
+use self::idle::StallTimer;
 pub use self::metrics::{Reported, SelectCounts, SelectMetrics};
 pub use self::options::{ConnectOptions, Credentials};
 pub use self::probe::ProbeTarget;
@@ -91,7 +91,7 @@ use self::refusals::Refusals;
 pub use self::refusals::{KnownRefusal, RefusalScope, RequestKind};
 pub use self::stream::SelectStream;
 use self::wire::HeadTap;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::SelectRequest;
 
 /// The pause before a request whose answer did not begin is sent again. It is jittered, and doubles each time.
@@ -115,7 +115,7 @@ struct Shared {
     uses_chain: bool,
     region: String,
     path_style: bool,
-    profile: EndpointProfile,
+    profile: StoreCapabilities,
     idle_timeout: Duration,
     request_attempts: u32,
     refusals: Refusals,
@@ -135,7 +135,7 @@ impl Client {
     /// does not exist is only detected at the first request.
     pub async fn connect(
         options: &ConnectOptions,
-        profile: EndpointProfile,
+        profile: StoreCapabilities,
     ) -> Result<Self, Error> {
         let region = match &options.region {
             Some(region) => Region::new(region.clone()),
@@ -156,7 +156,8 @@ impl Client {
         if let Some(name) = &options.aws_profile {
             profiles::check(name).await?;
             // Like with the AWS CLI, a profile that is named explicitly takes precedence over the environment's keys.
-            loader = loader.profile_name(name).credentials_provider(profiles::of(name, &region));
+            loader =
+                loader.profile_name(name).credentials_provider(profiles::provider(name, &region));
         }
         if let Some(endpoint) = &options.endpoint {
             loader = loader.endpoint_url(endpoint);
@@ -235,7 +236,7 @@ impl Client {
         metrics: &Arc<SelectMetrics>,
     ) -> Result<ObjectHead, Error> {
         let subject = Subject { bucket: bucket.to_owned(), key: key.to_owned() };
-        let sent = Patience::new(self.idle_timeout()).ask(&subject, || {
+        let sent = StallTimer::new(self.idle_timeout()).send(&subject, || {
             let tap = HeadTap { metrics: Arc::clone(metrics) };
             let request = self.sdk().head_object().bucket(bucket).key(key);
             Box::pin(request.customize().interceptor(tap).send())
@@ -246,13 +247,13 @@ impl Client {
     }
 
     /// Returns the profile, which describes the requests that this store supports.
-    pub fn profile(&self) -> &EndpointProfile {
+    pub fn profile(&self) -> &StoreCapabilities {
         &self.shared.profile
     }
 
     /// Returns the earlier refusal of a similar request, if there was one. This request need not be sent.
     pub fn known_refusal(&self, request: &SelectRequest) -> Option<KnownRefusal> {
-        self.shared.refusals.of(request)
+        self.shared.refusals.find(request)
     }
 
     /// Returns everything that this store refused and that is therefore no longer sent, oldest first.

@@ -86,7 +86,7 @@ impl SelectMetrics {
         self.sql_bytes.fetch_add(sql_bytes as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn silence(&self) {
+    pub(super) fn count_stall(&self) {
         self.silences.fetch_add(1, Ordering::Relaxed);
     }
 

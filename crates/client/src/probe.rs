@@ -40,14 +40,14 @@ impl Client {
     /// Finds out what the store supports, one question at a time. `asked` is called before each question with its
     /// number, counted from 1.
     ///
-    /// The client should use [`EndpointProfile::unknown`], which assumes nothing.
+    /// The client should use [`StoreCapabilities::unknown`], which assumes nothing.
     ///
     /// # Errors
     ///
     /// If the store cannot be reached, refuses access, or the bucket or the object does not exist. Any other answer
     /// is a finding.
     ///
-    /// [`EndpointProfile::unknown`]: sluicegate_s3select::profile::EndpointProfile::unknown
+    /// [`StoreCapabilities::unknown`]: sluicegate_s3select::profile::StoreCapabilities::unknown
     pub async fn probe(
         &self,
         target: &ProbeTarget,
@@ -66,7 +66,7 @@ impl Client {
                 (ProbeTarget::Object { bucket, key }, Some(view)) => {
                     match question.request_about(&view.input, view.scan_range) {
                         Some(request) => {
-                            let answer = probe.ask(bucket, key, &request).await?;
+                            let answer = probe.run_question(bucket, key, &request).await?;
                             question.judge_about(answer.as_ref())
                         }
                         None => Outcome::not_known("not asked: it needs an object of our own"),
@@ -74,7 +74,7 @@ impl Client {
                 }
                 (ProbeTarget::Samples { bucket, prefix }, _) => {
                     let key = format!("{prefix}{}", question.sample.file_name());
-                    let answer = probe.ask(bucket, &key, &question.request()).await?;
+                    let answer = probe.run_question(bucket, &key, &question.request()).await?;
                     question.judge(answer.as_ref())
                 }
                 (ProbeTarget::Object { .. }, None) => Outcome::not_known("not asked"),
@@ -94,14 +94,14 @@ struct Probe<'a> {
 }
 
 /// The input format and the range with which an object is read.
-struct View {
+struct ObjectView {
     input: InputSerialization,
     scan_range: Option<ScanRange>,
 }
 
 impl Probe<'_> {
     /// Sends one question's request. A refusal counts as an answer.
-    async fn ask(
+    async fn run_question(
         &mut self,
         bucket: &str,
         key: &str,
@@ -110,9 +110,9 @@ impl Probe<'_> {
         if let Some(error) = &self.hopeless {
             return Ok(Err(error.clone()));
         }
-        let mut answer = self.client.ask(bucket, key, request, self.metrics).await;
+        let mut answer = self.client.send(bucket, key, request, self.metrics).await;
         if matches!(answer, Err(Error::Transient { .. })) {
-            answer = self.client.ask(bucket, key, request, self.metrics).await;
+            answer = self.client.send(bucket, key, request, self.metrics).await;
         }
         let answer = match answer {
             Ok(answer) => Ok(answer),
@@ -143,7 +143,7 @@ impl Probe<'_> {
     }
 
     /// Returns how to read an object, with a scan range if the store can scan only its first bytes.
-    async fn view(&mut self, bucket: &str, key: &str) -> Result<View, Error> {
+    async fn view(&mut self, bucket: &str, key: &str) -> Result<ObjectView, Error> {
         self.client.head_counted(bucket, key, self.metrics).await?;
         let input = input_of(key);
         let splittable = input.compression == Compression::None
@@ -152,10 +152,10 @@ impl Probe<'_> {
         let probing = Question::all()
             .find_map(|question| question.request_about(&input, splittable.then_some(range)));
         let answered = match probing {
-            Some(request) => self.ask(bucket, key, &request).await?.is_ok(),
+            Some(request) => self.run_question(bucket, key, &request).await?.is_ok(),
             None => false,
         };
-        Ok(View { input, scan_range: (splittable && answered).then_some(range) })
+        Ok(ObjectView { input, scan_range: (splittable && answered).then_some(range) })
     }
 }
 

@@ -11,7 +11,7 @@ use super::error::Error;
 use super::https;
 
 /// Names the files in which sections are looked up.
-fn looked_into() -> String {
+fn profile_files() -> String {
     let of = |variable: &str, usual: &str| {
         let named = env::var(variable).ok().filter(|path| !path.is_empty());
         named.unwrap_or_else(|| usual.to_owned()).escape_debug().to_string()
@@ -35,11 +35,11 @@ pub(super) async fn check(name: &str) -> Result<(), Error> {
     }
     let mut known: Vec<String> = sections.profiles().map(str::to_owned).collect();
     known.sort_unstable();
-    Err(Error::NoProfile { name: name.to_owned(), known, files: looked_into() })
+    Err(Error::NoProfile { name: name.to_owned(), known, files: profile_files() })
 }
 
 /// Returns a provider of the credentials of this section only.
-pub(super) fn of(name: &str, region: &Region) -> ProfileFileCredentialsProvider {
+pub(super) fn provider(name: &str, region: &Region) -> ProfileFileCredentialsProvider {
     let config =
         ProviderConfig::default().with_http_client(https()).with_region(Some(region.clone()));
     ProfileFileCredentialsProvider::builder().configure(&config).profile_name(name).build()

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::Client;
 use super::encode::{Encoded, encode};
 use super::error::{Error, Subject};
-use super::idle::Patience;
+use super::idle::StallTimer;
 use super::metrics::SelectMetrics;
 use super::sdk_error::{Failure, sort_stream_error};
 use super::wire::{AnswerHead, SelectTap};
@@ -31,7 +31,7 @@ impl Client {
     /// # Errors
     ///
     /// Like [`Client::select`], and [`Error::BadAnswer`] for an answer of more than 8 MiB.
-    pub async fn ask(
+    pub async fn send(
         &self,
         bucket: &str,
         key: &str,
@@ -43,15 +43,15 @@ impl Client {
         let encoded = encode(request, 2, self.profile())?;
         metrics.call();
         let silence = self.idle_timeout();
-        let mut patience = Patience::new(silence);
+        let mut patience = StallTimer::new(silence);
         let begun = Box::pin(self.begin(&subject, request, &encoded, metrics));
         let begun = timeout(silence, begun).await;
-        let (mut events, head) = begun.map_err(|_| subject.silent(silence))??;
+        let (mut events, head) = begun.map_err(|_| subject.stalled(silence))??;
         let mut answer =
             RawAnswer { e_tag: head.e_tag, extensions: head.extensions, ..RawAnswer::default() };
         loop {
             let event = match timeout(silence, events.recv()).await {
-                Err(_) => return Err(subject.silent(silence)),
+                Err(_) => return Err(subject.stalled(silence)),
                 Ok(Ok(Some(event))) => event,
                 Ok(Ok(None)) => {
                     return Err(subject.transient(1, "the answer stopped without its End event"));

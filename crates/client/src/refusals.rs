@@ -49,7 +49,7 @@ pub struct RequestKind {
 
 impl RequestKind {
     /// Returns the kind of a request; `None` if its statement cannot be parsed.
-    fn of(request: &SelectRequest) -> Option<Self> {
+    fn from_request(request: &SelectRequest) -> Option<Self> {
         Some(Self {
             format: DataFormat::from(&request.input),
             compression: request.input.compression,
@@ -71,7 +71,7 @@ impl RequestKind {
 
 impl RefusalScope {
     /// Returns the requests that an error covers; `None` if it is temporary, or about the object.
-    fn of(error: &Error, request: &SelectRequest) -> Option<Self> {
+    fn from_error(error: &Error, request: &SelectRequest) -> Option<Self> {
         // The service's codes for unsupported language features, then those of MinIO and Ceph.
         const LANGUAGE: [&str; 13] = [
             "UnsupportedSyntax",
@@ -95,7 +95,7 @@ impl RefusalScope {
         let is_about_language = code.starts_with("Parse")
             || code.starts_with("Lexer")
             || LANGUAGE.contains(&code.as_str());
-        is_about_language.then(|| RequestKind::of(request).map(Self::Kind))?
+        is_about_language.then(|| RequestKind::from_request(request).map(Self::Kind))?
     }
 }
 
@@ -129,9 +129,9 @@ pub(super) struct Refusals {
 
 impl Refusals {
     /// Remembers an error of the store if it covers other requests.
-    pub(super) fn remember(&self, error: &Error, request: &SelectRequest) {
+    pub(super) fn record(&self, error: &Error, request: &SelectRequest) {
         let Error::Refused { code, message } = error else { return };
-        let Some(scope) = RefusalScope::of(error, request) else { return };
+        let Some(scope) = RefusalScope::from_error(error, request) else { return };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < MOST && !known.iter().any(|refusal| refusal.scope == scope) {
             tracing::info!(
@@ -144,7 +144,7 @@ impl Refusals {
     }
 
     /// Returns the earlier refusal that covers a request.
-    pub(super) fn of(&self, request: &SelectRequest) -> Option<KnownRefusal> {
+    pub(super) fn find(&self, request: &SelectRequest) -> Option<KnownRefusal> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {
             return None;
@@ -153,7 +153,7 @@ impl Refusals {
         if everything.is_some() {
             return everything.cloned();
         }
-        let wanted = RequestKind::of(request)?;
+        let wanted = RequestKind::from_request(request)?;
         let refuses = |it: &&KnownRefusal| matches!(&it.scope, RefusalScope::Kind(kind) if kind.is_part_of(&wanted));
         known.iter().find(refuses).cloned()
     }
@@ -204,19 +204,19 @@ mod tests {
     #[test]
     fn a_construct_refused_is_not_sent_again_and_others_are() {
         let refusals = Refusals::default();
-        refusals.remember(&refused("ParseSelectFailure"), &request(CASE));
-        assert!(refusals.of(&request(PLAIN)).is_none());
-        assert!(refusals.of(&request(CASE)).is_some());
-        assert!(refusals.of(&request(MORE)).is_some());
+        refusals.record(&refused("ParseSelectFailure"), &request(CASE));
+        assert!(refusals.find(&request(PLAIN)).is_none());
+        assert!(refusals.find(&request(CASE)).is_some());
+        assert!(refusals.find(&request(MORE)).is_some());
         let ranged =
             SelectRequest { scan_range: Some(ScanRange::From { start: 5 }), ..request(CASE) };
-        assert!(refusals.of(&ranged).is_some());
+        assert!(refusals.find(&ranged).is_some());
         let other = InputFormat::Parquet;
         let parquet = SelectRequest {
             input: InputSerialization { format: other, compression: Compression::None },
             ..request(CASE)
         };
-        assert!(refusals.of(&parquet).is_none());
+        assert!(refusals.find(&parquet).is_none());
         let said = refusals.all()[0].to_string();
         assert!(said.starts_with("statements about Csv objects, with = and CASE"), "{said}");
     }
@@ -224,9 +224,9 @@ mod tests {
     #[test]
     fn a_store_without_select_is_asked_once() {
         let refusals = Refusals::default();
-        refusals.remember(&refused("NotImplemented"), &request(CASE));
-        refusals.remember(&refused("NotImplemented"), &request(PLAIN));
-        assert!(refusals.of(&request(PLAIN)).is_some());
+        refusals.record(&refused("NotImplemented"), &request(CASE));
+        refusals.record(&refused("NotImplemented"), &request(PLAIN));
+        assert!(refusals.find(&request(PLAIN)).is_some());
         assert_eq!(refusals.all().len(), 1);
     }
 
@@ -234,9 +234,9 @@ mod tests {
     fn errors_of_one_object_or_moment_say_nothing_about_others() {
         let refusals = Refusals::default();
         for code in ["CastFailed", "InternalError", "TruncatedInput", "IntegerOverflow", "Busy"] {
-            refusals.remember(&refused(code), &request(PLAIN));
+            refusals.record(&refused(code), &request(PLAIN));
         }
         assert!(refusals.all().is_empty());
-        assert!(refusals.of(&request(PLAIN)).is_none());
+        assert!(refusals.find(&request(PLAIN)).is_none());
     }
 }

@@ -16,11 +16,11 @@ pub(super) struct Progress {
     digest: crc32fast::Hasher,
     /// The last bytes received, enough to contain a record delimiter.
     tail: Vec<u8>,
-    repeating: Option<Repeated>,
+    repeating: Option<RepeatedAnswer>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Repeated {
+struct RepeatedAnswer {
     passed_over: u64,
     digest: crc32fast::Hasher,
 }
@@ -28,7 +28,7 @@ struct Repeated {
 impl Progress {
     /// Begins a repeated answer, which must start with the bytes already received.
     pub(super) fn repeat(&mut self) {
-        self.repeating = (self.received > 0).then(Repeated::default);
+        self.repeating = (self.received > 0).then(RepeatedAnswer::default);
     }
 
     /// Returns the number of bytes of records received, without repetitions.

@@ -11,7 +11,7 @@ use aws_smithy_types::event_stream::{Message, RawMessage};
 use super::Client;
 use super::error::{Error, StoreError, Subject};
 use super::proxy::{Proxy, proxy_of};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 impl Client {
     /// Converts an error of a request whose answer did not begin.
@@ -124,7 +124,7 @@ impl From<Error> for Failure {
 pub(super) fn sort_stream_error(
     error: &SdkError<SelectObjectContentEventStreamError, RawMessage>,
     subject: &Subject,
-    profile: &EndpointProfile,
+    profile: &StoreCapabilities,
 ) -> Failure {
     let store_error = match error {
         SdkError::ResponseError(response) => match response.raw() {

@@ -22,7 +22,7 @@ use super::call::SelectCall;
 use super::decode::RowDecoder;
 use super::encode::{Encoded, encode};
 use super::error::{EXTENSIONS_MISSING, Error, Subject};
-use super::idle::{Patience, Silent};
+use super::idle::{StallAction, StallTimer};
 use super::metrics::SelectMetrics;
 use super::raw::Events;
 use super::resume::Progress;
@@ -77,7 +77,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
     let rows = row_decoder(&call)?;
     call.metrics.call();
     let (schema, metrics) = (Arc::clone(&call.schema), Arc::clone(&call.metrics));
-    let patience = Patience::new(call.idle_timeout.unwrap_or_else(|| client.idle_timeout()));
+    let patience = StallTimer::new(call.idle_timeout.unwrap_or_else(|| client.idle_timeout()));
     let mut scan = Scan {
         subject: Subject { bucket: call.bucket.clone(), key: call.key.clone() },
         version: call.e_tag.clone(),
@@ -141,7 +141,7 @@ struct Scan {
     attempts: u32,
     complete: bool,
     /// The time-out for a silent store.
-    patience: Patience,
+    patience: StallTimer,
     /// The most bytes of records in any answer.
     furthest: u64,
     /// The most bytes of the object that any answer reported as processed.
@@ -186,8 +186,8 @@ impl Scan {
         let Some(answer) = &mut self.answer else {
             return Err(Failure::Again("there is no answer".to_owned()));
         };
-        let event = match self.patience.hear(answer.recv()).await {
-            Err(silent) => return Err(self.silence(silent)),
+        let event = match self.patience.wait_for(answer.recv()).await {
+            Err(silent) => return Err(self.stall_failure(silent)),
             Ok(Err(error)) => {
                 return Err(sort_stream_error(&error, &self.subject, self.client.profile()));
             }
@@ -201,13 +201,13 @@ impl Scan {
                 let payload =
                     records.payload.map_or_else(Bytes::new, |blob| blob.into_inner().into());
                 if payload.is_empty() {
-                    return self.patience.continues().map_err(|silent| self.silence(silent));
+                    return self.patience.continues().map_err(|silent| self.stall_failure(silent));
                 }
                 self.patience.goes_on();
                 self.payload = self.progress.take(payload, &self.subject)?;
                 if self.progress.received() > self.furthest {
                     self.furthest = self.progress.received();
-                    self.patience.heard();
+                    self.patience.reset();
                 }
             }
             Event::Stats(stats) if !self.reported => {
@@ -241,7 +241,7 @@ impl Scan {
                 self.patience.goes_on();
             }
             // Cont, unknown events and unchanged figures contain nothing new.
-            _ => return self.patience.continues().map_err(|silent| self.silence(silent)),
+            _ => return self.patience.continues().map_err(|silent| self.stall_failure(silent)),
         }
         Ok(())
     }
@@ -255,11 +255,11 @@ impl Scan {
     }
 
     /// Counts a silence and returns how to react to it.
-    fn silence(&self, silent: Silent) -> Failure {
-        self.call.metrics.silence();
+    fn stall_failure(&self, silent: StallAction) -> Failure {
+        self.call.metrics.count_stall();
         match silent {
-            Silent::AskAgain => Failure::Again("the store fell silent".to_owned()),
-            Silent::GiveUp => Failure::Final(self.patience.error(&self.subject)),
+            StallAction::AskAgain => Failure::Again("the store fell silent".to_owned()),
+            StallAction::GiveUp => Failure::Final(self.patience.error(&self.subject)),
         }
     }
 
@@ -347,11 +347,11 @@ impl Scan {
         let SelectCall { request, metrics, .. } = &self.call;
         let (answer, head) = loop {
             let begun = self.client.begin(&self.subject, request, &self.encoded, metrics);
-            match self.patience.hear(Box::pin(begun)).await {
+            match self.patience.wait_for(Box::pin(begun)).await {
                 Ok(begun) => break begun?,
                 Err(silent) => {
-                    metrics.silence();
-                    if silent == Silent::GiveUp {
+                    metrics.count_stall();
+                    if silent == StallAction::GiveUp {
                         return Err(self.patience.error(&self.subject));
                     }
                 }
@@ -387,7 +387,7 @@ impl Scan {
             self.call.metrics.overdue();
         }
         if self.rows_out == 0 {
-            self.client.shared.refusals.remember(error, &self.call.request);
+            self.client.shared.refusals.record(error, &self.call.request);
         }
     }
 

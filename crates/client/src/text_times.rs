@@ -56,7 +56,7 @@ impl std::error::Error for BadTime {}
 impl TextTimes {
     /// Finds the columns in a schema; `None` if there are none.
     #[must_use]
-    pub fn of(schema: &SchemaRef) -> Option<Self> {
+    pub fn for_schema(schema: &SchemaRef) -> Option<Self> {
         let is_time = |data_type: &DataType| {
             matches!(data_type, DataType::Date32 | DataType::Timestamp(_, None))
         };
@@ -117,8 +117,9 @@ fn parse(
     let utc: Tz = "+00:00".parse().map_err(|error: ArrowError| (0, error.to_string()))?;
     let texts = texts.as_string::<i32>();
     let times = |of: fn(Time) -> Option<i64>| {
-        let time =
-            |text: &str| Time::of(&utc, text).and_then(of).ok_or_else(|| bad(text, "TIMESTAMP"));
+        let time = |text: &str| {
+            Time::parse_lenient(&utc, text).and_then(of).ok_or_else(|| bad(text, "TIMESTAMP"))
+        };
         let value = |(row, text): (usize, Option<&str>)| {
             text.map(time).transpose().map_err(|why| (row, why))
         };
@@ -158,7 +159,7 @@ struct Time {
 
 impl Time {
     /// Parses a text like Arrow does, and also accepts times without seconds.
-    fn of(utc: &Tz, text: &str) -> Option<Self> {
+    fn parse_lenient(utc: &Tz, text: &str) -> Option<Self> {
         let time = string_to_datetime(utc, text).ok();
         let time = time.or_else(|| string_to_datetime(utc, &with_seconds(text)?).ok())?;
         Some(Self { seconds: time.timestamp(), nanos: time.timestamp_subsec_nanos() })
@@ -175,7 +176,7 @@ impl Time {
 /// Returns the day of a date, counted from 1970.
 fn days(utc: &Tz, text: &str, refuses_times_of_day: bool) -> Result<i32, String> {
     let is_date = text.len() <= 10 || text.starts_with(['+', '-']);
-    if !is_date && let Some(time) = Time::of(utc, text) {
+    if !is_date && let Some(time) = Time::parse_lenient(utc, text) {
         if refuses_times_of_day && (time.nanos > 0 || time.seconds % SECONDS_OF_DAY != 0) {
             return Err(format!("the value '{text}' {TIME_OF_DAY} that no DATE holds,"));
         }
@@ -256,7 +257,7 @@ mod tests {
             (micros, "10:00", Err("as type 'TIMESTAMP'")),
         ] {
             let schema = Arc::new(Schema::new(vec![Field::new("t", to.clone(), true)]));
-            let dropping = TextTimes::of(&schema).unwrap();
+            let dropping = TextTimes::for_schema(&schema).unwrap();
             let times = dropping.clone().refusing_times_of_day(true);
             let column: ArrayRef = Arc::new(StringArray::from(vec![None, Some(text)]));
             let batch = RecordBatch::try_new(Arc::clone(times.read()), vec![column]).unwrap();

@@ -8,7 +8,7 @@ use crate::{BytesPerSecond, Dollars, HardwareProfile, PriceBook};
 
 /// Access to one field of a profile, by the type of its value.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum ConstantAccessor {
     Rate(fn(&mut HardwareProfile) -> &mut BytesPerSecond),
     /// An optional rate.
     SomeRate(fn(&mut HardwareProfile) -> &mut Option<BytesPerSecond>),
@@ -21,10 +21,10 @@ pub(crate) enum Place {
     SomeNumber(Range, fn(&mut HardwareProfile) -> &mut Option<f64>),
 }
 
-use Place::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
+use ConstantAccessor::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Constants of one table are adjacent.
-pub(crate) static OF_HARDWARE: [(&str, Place); 35] = [
+pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 35] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -62,7 +62,7 @@ pub(crate) static OF_HARDWARE: [(&str, Place); 35] = [
     ("client.get_overlap", SomeNumber(Range::Fraction, |it| &mut it.client.get_overlap)),
 ];
 
-impl Place {
+impl ConstantAccessor {
     /// The constant's value, or `None` if the profile leaves it out.
     pub(crate) fn get(self, profile: &mut HardwareProfile) -> Option<f64> {
         Some(match self {
@@ -103,10 +103,10 @@ impl Place {
 }
 
 /// Access to one price of a book. Returns `None` if the book does not sell the item.
-pub(crate) type PricePlace = fn(&mut PriceBook) -> Option<&mut Dollars>;
+pub(crate) type PriceAccessor = fn(&mut PriceBook) -> Option<&mut Dollars>;
 
 /// The prices of a book, in the order of its file.
-pub(crate) static OF_PRICES: [(&str, PricePlace); 12] = [
+pub(crate) static OF_PRICES: [(&str, PriceAccessor); 12] = [
     ("prices.requests.get", |it| Some(&mut it.requests.get)),
     ("prices.requests.put", |it| Some(&mut it.requests.put)),
     ("prices.requests.list", |it| Some(&mut it.requests.list)),

@@ -269,15 +269,15 @@ mod tests {
     /// for two comparisons of each row, at $0.0665 an hour.
     #[test]
     fn a_store_may_be_paid_for_its_work() {
-        use crate::{HardwareProfile, Rows, Scanned};
+        use crate::{HardwareProfile, Rows, ScanWork};
         let book = PriceBook::by_name("work-2020-us-east-1").unwrap();
         let store_time = |terms: u32| {
             let rows = Rows(LINEITEM_ROWS);
-            HardwareProfile::paper().store_time(&Scanned {
+            HardwareProfile::paper().store_time(&ScanWork {
                 bytes: LINEITEM,
                 rows,
                 terms: terms.into(),
-                ..Scanned::default()
+                ..ScanWork::default()
             })
         };
         let work =

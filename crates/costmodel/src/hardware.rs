@@ -11,7 +11,7 @@ use crate::calibration::Calibration;
 use crate::data::{self, DataError};
 use crate::phase::Format;
 use crate::rate::seconds;
-use crate::{BytesPerSecond, Provenance, Scanned, Terms};
+use crate::{BytesPerSecond, Provenance, ScanWork, Terms};
 
 /// The network between store and client.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -343,12 +343,12 @@ impl HardwareProfile {
     /// assert_eq!(HardwareProfile::paper().store_time(&scanned).as_secs_f64(), 1.58);
     /// ```
     #[must_use]
-    pub fn store_time(&self, scanned: &Scanned) -> Duration {
+    pub fn store_time(&self, scanned: &ScanWork) -> Duration {
         seconds(self.store_seconds(scanned))
     }
 
-    pub(crate) fn store_seconds(&self, scanned: &Scanned) -> f64 {
-        let Scanned { format, bytes, rows, terms, passing, items, answered, .. } = *scanned;
+    pub(crate) fn store_seconds(&self, scanned: &ScanWork) -> f64 {
+        let ScanWork { format, bytes, rows, terms, passing, items, answered, .. } = *scanned;
         let select = &self.select;
         let constant = select.per_constant.unwrap_or(select.per_term).as_secs_f64();
         bytes.as_f64() / self.select_rate(format).0

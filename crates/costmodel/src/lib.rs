@@ -111,9 +111,9 @@ pub use prices::{ComputePrice, PriceBook, RequestPrices, SelectPrices, TransferP
 pub use provenance::{Provenance, Sourced};
 pub use quantity::{Bytes, Dollars, ParseQuantityError, Requests, Rows};
 pub use rate::BytesPerSecond;
-pub use resource::{Resource, Use};
-pub use scan::{LookedUp, ScanDemand, ScanStrategy, answered};
-pub use scanned::Scanned;
+pub use resource::{Resource, ResourceUse};
+pub use scan::{IndexedShare, ScanDemand, ScanStrategy, answered};
+pub use scanned::ScanWork;
 pub use scenario::{ConstantError, Scenario};
 pub use steps::{Prediction, Steps, predict};
 pub use switch::{Crossing, Flow, SwitchDemand};

@@ -7,7 +7,8 @@ use crate::rate::seconds;
 use crate::resource::Demands;
 use crate::steps::Times;
 use crate::{
-    Bytes, HardwareProfile, RequestCounts, Requests, Resource, Rows, Scanned, Terms, Use, Work,
+    Bytes, HardwareProfile, RequestCounts, Requests, Resource, ResourceUse, Rows, ScanWork, Terms,
+    Work,
 };
 
 /// The format of stored objects, which decides the rates.
@@ -93,7 +94,7 @@ pub struct Phase {
     /// which rows are grouped or ordered.
     pub here: Terms,
     /// Demands on further resources.
-    pub uses: Vec<Use>,
+    pub uses: Vec<ResourceUse>,
 }
 
 impl Default for Phase {
@@ -165,7 +166,7 @@ impl Phase {
             Some(_) => count,
             None => more(count),
         };
-        let uses = self.uses.iter().map(|it| Use { amount: it.amount * factor, ..*it });
+        let uses = self.uses.iter().map(|it| ResourceUse { amount: it.amount * factor, ..*it });
         Self {
             lists: more(self.lists),
             heads: more(self.heads),
@@ -187,8 +188,8 @@ impl Phase {
     }
 
     /// The store's part of this phase.
-    fn scan(&self) -> Scanned {
-        Scanned {
+    fn scan(&self) -> ScanWork {
+        ScanWork {
             format: self.format,
             bytes: self.scanned,
             rows: self.scanned_rows,
@@ -334,7 +335,7 @@ impl Phase {
             let store = one_by_one / hardware.select.cores;
             demands.add(Resource::SHARED_CORES, store + working / cores);
         }
-        for Use { resource, amount, per_second } in &self.uses {
+        for ResourceUse { resource, amount, per_second } in &self.uses {
             let capacity = hardware.capacities.get(resource.name()).unwrap_or(per_second);
             demands.add(*resource, (amount / capacity).max(0.0));
         }
@@ -569,7 +570,7 @@ pub(crate) mod tests {
     #[test]
     fn a_phase_may_be_bound_by_a_resource_of_its_own() {
         const PIPELINE: Resource = Resource::new("switch pipeline");
-        let uses = vec![Use { resource: PIPELINE, amount: 1e9, per_second: 10e6 }];
+        let uses = vec![ResourceUse { resource: PIPELINE, amount: 1e9, per_second: 10e6 }];
         let phase = Phase { uses, ..get(Bytes::mib(1), 1) };
         let time = phase.predict(HardwareProfile::paper());
         assert_eq!(time.bound_by, PIPELINE);
@@ -583,7 +584,7 @@ pub(crate) mod tests {
     #[test]
     fn more_of_a_known_resource_adds_to_it() {
         let before = get(LINEITEM, 960).predict(HardwareProfile::paper());
-        let uses = vec![Use { resource: Resource::CLIENT, amount: 3.0, per_second: 1.0 }];
+        let uses = vec![ResourceUse { resource: Resource::CLIENT, amount: 3.0, per_second: 1.0 }];
         let after = Phase { uses, ..get(LINEITEM, 960) }.predict(HardwareProfile::paper());
         assert_eq!(after.demands.len(), before.demands.len());
         near(after.total - before.total, 3.0);
@@ -627,8 +628,11 @@ pub(crate) mod tests {
         let uses = proptest::collection::vec((any::<bool>(), 0.0..1e12f64, 1.0..1e9f64), 0..3);
         let uses = uses.prop_map(|uses| {
             let resource = |ours| if ours { Resource::CLIENT } else { Resource::new("pipeline") };
-            let one =
-                |(ours, amount, per_second)| Use { resource: resource(ours), amount, per_second };
+            let one = |(ours, amount, per_second)| ResourceUse {
+                resource: resource(ours),
+                amount,
+                per_second,
+            };
             uses.into_iter().map(one).collect::<Vec<_>>()
         });
         (counts, bytes, any::<bool>(), uses).prop_map(

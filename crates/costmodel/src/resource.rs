@@ -6,7 +6,7 @@ use std::fmt;
 ///
 /// The set is open. The constants are the resources that every scan needs and for which [`crate::HardwareProfile`]
 /// has rates. An operator may name others, such as the pipeline of a switch, and place demands on them with a
-/// [`Use`].
+/// [`ResourceUse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Resource(&'static str);
 
@@ -48,7 +48,7 @@ impl fmt::Display for Resource {
 
 /// A demand on a resource beyond the demands of requests and bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Use {
+pub struct ResourceUse {
     /// The resource. A demand on one of [`Resource`]'s constants adds to the demand of requests and bytes.
     pub resource: Resource,
     /// The amount, in the resource's own unit: packets, rows, hashes.

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The bytes of an object that still arrive after the reader has enough rows.
-const AHEAD: Bytes = Bytes::mib(1);
+const READAHEAD_BYTES: Bytes = Bytes::mib(1);
 
 /// The way in which a scan gets its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,14 +30,14 @@ impl fmt::Display for ScanStrategy {
 
 /// The part of some objects that a store reads for a statement that it answers by indexes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LookedUp {
+pub struct IndexedShare {
     /// Bytes of the indexes, and of the records that they lead to.
     pub bytes: Bytes,
     /// The number of records that the indexes lead to.
     pub rows: Rows,
 }
 
-impl LookedUp {
+impl IndexedShare {
     /// Multiplies both numbers by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
@@ -63,7 +63,7 @@ pub struct ScanDemand {
     /// The number of rows in the objects.
     pub rows: Rows,
     /// The part of the objects that the store reads for a statement, if indexes spare it the rest.
-    pub looked_up: Option<LookedUp>,
+    pub looked_up: Option<IndexedShare>,
     /// The terms that the store would evaluate for each row that it reads.
     pub terms: Terms,
     /// The fraction of rows that pass the store's condition, 0 to 1.
@@ -96,9 +96,9 @@ impl ScanDemand {
     /// The part of the objects that the store reads for a statement. Index lookups never count as more than the
     /// whole.
     #[must_use]
-    pub fn scanned(&self) -> LookedUp {
-        let all = LookedUp { bytes: self.needed, rows: self.rows };
-        self.looked_up.map_or(all, |some| LookedUp {
+    pub fn scanned(&self) -> IndexedShare {
+        let all = IndexedShare { bytes: self.needed, rows: self.rows };
+        self.looked_up.map_or(all, |some| IndexedShare {
             bytes: some.bytes.min(all.bytes),
             rows: some.rows.min(all.rows),
         })
@@ -106,7 +106,7 @@ impl ScanDemand {
 
     /// The same scan with index lookups: no more rows pass than the indexes find.
     #[must_use]
-    pub fn looking_up(self, found: LookedUp) -> Self {
+    pub fn looking_up(self, found: IndexedShare) -> Self {
         let most = (found.rows / self.rows).min(1.0);
         Self {
             looked_up: Some(found),
@@ -155,7 +155,7 @@ impl ScanDemand {
     #[must_use]
     pub fn select(&self) -> Option<Candidate<ScanStrategy>> {
         let share = self.selectivity.clamp(0.0, 1.0);
-        let LookedUp { bytes, rows } = self.scanned();
+        let IndexedShare { bytes, rows } = self.scanned();
         let phase = Phase {
             format: self.format,
             selects: self.select_requests?,
@@ -290,7 +290,7 @@ impl ScanDemand {
             }
             _ => opened(get_requests, self.get_requests),
         };
-        let ahead = lanes * AHEAD.as_f64() / self.needed.as_f64().max(1.0);
+        let ahead = lanes * READAHEAD_BYTES.as_f64() / self.needed.as_f64().max(1.0);
         let part = self.part((share + ahead).min(opened));
         let most = wanted.as_f64() / part.rows.as_f64().max(1.0);
         Self {
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn what_is_looked_up_is_all_that_the_store_reads() {
-        let found = LookedUp { bytes: Bytes(1_000_000), rows: Rows(6000) };
+        let found = IndexedShare { bytes: Bytes(1_000_000), rows: Rows(6000) };
         let scan = lineitem(0.2).looking_up(found);
         let steps = scan.select().unwrap().steps;
         let phase = steps.phases()[0];

@@ -4,7 +4,7 @@ use crate::{Bytes, Format, Rows, Terms};
 
 /// The amounts that a store reads and evaluates for one statement, or for several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Scanned {
+pub struct ScanWork {
     /// The format of the objects.
     pub format: Format,
     /// Bytes that the store reads.

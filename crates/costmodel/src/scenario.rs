@@ -1,6 +1,6 @@
 //! Hardware and prices together, with every constant under its name.
 
-use crate::constants::{OF_HARDWARE, OF_PRICES, Place, PricePlace};
+use crate::constants::{ConstantAccessor, OF_HARDWARE, OF_PRICES, PriceAccessor};
 use crate::data::Range;
 use crate::{HardwareProfile, PriceBook};
 
@@ -47,9 +47,9 @@ pub struct ConstantError {
 }
 
 /// The place of a constant: in the profile, in the price book, or a capacity.
-enum Found<'a> {
-    Hardware(Place),
-    Price(PricePlace),
+enum ConstantRef<'a> {
+    Hardware(ConstantAccessor),
+    Price(PriceAccessor),
     Capacity(&'a str),
 }
 
@@ -90,23 +90,23 @@ impl Scenario {
         let error = |message: String| ConstantError { key: key.to_owned(), message };
         let found = find(key).ok_or_else(|| error(unknown()))?;
         match found.range().check(value) {
-            Err(_) if matches!(found, Found::Capacity(_)) => {
+            Err(_) if matches!(found, ConstantRef::Capacity(_)) => {
                 return Err(error("must be at least 1 per second".to_owned()));
             }
             checked => checked.map_err(|message| error(message.to_owned()))?,
         };
         match found {
-            Found::Hardware(place) => {
+            ConstantRef::Hardware(place) => {
                 let before = place.get(&mut self.hardware);
                 place.set(&mut self.hardware, value);
                 if place.get(&mut self.hardware) != before {
                     self.forget(key);
                 }
             }
-            Found::Capacity(name) => {
+            ConstantRef::Capacity(name) => {
                 self.hardware.capacities.insert(name.to_owned(), value);
             }
-            Found::Price(place) => match place(&mut self.prices) {
+            ConstantRef::Price(place) => match place(&mut self.prices) {
                 Some(price) => price.0 = value,
                 None => {
                     let book = &self.prices.name;
@@ -139,14 +139,14 @@ impl Scenario {
     /// Like [`Self::get`], but without a copy of the scenario.
     pub(crate) fn value(&mut self, key: &str) -> Option<f64> {
         match find(key)? {
-            Found::Hardware(place) => place.get(&mut self.hardware),
-            Found::Price(place) => place(&mut self.prices).map(|price| price.0),
-            Found::Capacity(name) => self.hardware.capacities.get(name).copied(),
+            ConstantRef::Hardware(place) => place.get(&mut self.hardware),
+            ConstantRef::Price(place) => place(&mut self.prices).map(|price| price.0),
+            ConstantRef::Capacity(name) => self.hardware.capacities.get(name).copied(),
         }
     }
 }
 
-impl Found<'_> {
+impl ConstantRef<'_> {
     fn range(&self) -> Range {
         match self {
             Self::Hardware(place) => place.range(),
@@ -156,14 +156,14 @@ impl Found<'_> {
     }
 }
 
-fn find(key: &str) -> Option<Found<'_>> {
+fn find(key: &str) -> Option<ConstantRef<'_>> {
     if let Some(name) = key.strip_prefix(CAPACITIES) {
         let known = crate::switch::ALL.iter().any(|resource| resource.name() == name);
-        return known.then_some(Found::Capacity(name));
+        return known.then_some(ConstantRef::Capacity(name));
     }
     let hardware = OF_HARDWARE.iter().find(|(known, _)| *known == key);
-    let hardware = hardware.map(|(_, place)| Found::Hardware(*place));
-    let price = || Some(Found::Price(OF_PRICES.iter().find(|(known, _)| *known == key)?.1));
+    let hardware = hardware.map(|(_, place)| ConstantRef::Hardware(*place));
+    let price = || Some(ConstantRef::Price(OF_PRICES.iter().find(|(known, _)| *known == key)?.1));
     hardware.or_else(price)
 }
 
@@ -222,7 +222,7 @@ mod tests {
             intervals: [(key.to_owned(), [1.1e9, 1.2e9])].into(),
             ..Calibration::default()
         }));
-        let interval = |of: &Scenario| Uncertainty::of(&of.hardware).constants[key];
+        let interval = |of: &Scenario| Uncertainty::from_profile(&of.hardware).constants[key];
         scenario.set(key, 1.163e9).unwrap();
         assert_eq!(interval(&scenario), [1.1e9, 1.2e9]);
         scenario.set(key, 12e9).unwrap();

@@ -5,7 +5,9 @@ use std::time::Duration;
 use crate::rate::seconds;
 use crate::simulation::pruning::Pruning;
 use crate::uncertainty::{Interval, percentiles};
-use crate::{Bytes, Candidate, HardwareProfile, Phase, Resource, Rows, Scenario, Steps, Use};
+use crate::{
+    Bytes, Candidate, HardwareProfile, Phase, Resource, ResourceUse, Rows, Scenario, Steps,
+};
 
 const WORKER: Resource = Resource::new("worker rows");
 const WORKER_PACKETS: Resource = Resource::new("worker packets");
@@ -100,19 +102,19 @@ impl Crossing {
 }
 
 impl SwitchDemand {
-    /// The names of the strategies in [`Self::ways`].
-    pub const WAYS: [&'static str; 2] = ["off", "prune"];
+    /// The names of the strategies in [`Self::candidates`].
+    pub const STRATEGIES: [&'static str; 2] = ["off", "prune"];
 
     /// The two strategies: without the switch, where workers send their rows reduced or unreduced, and through the
     /// switch.
     #[must_use]
-    pub fn ways(&self, hardware: &HardwareProfile) -> [Candidate<&'static str>; 2] {
+    pub fn candidates(&self, hardware: &HardwareProfile) -> [Candidate<&'static str>; 2] {
         let rates = Rates(hardware);
         let plain = self.crossings.iter().map(|it| self.plain(it, &rates)).collect();
         let rules = Phase { name: "rules", ..phase(&rates, [(RULES, 1.0)]) };
         let pruned = self.crossings.iter().map(|it| self.pruned(it, &rates));
         let pruned = std::iter::once(rules.into()).chain(pruned).collect();
-        let [off, prune] = Self::WAYS;
+        let [off, prune] = Self::STRATEGIES;
         [
             Candidate { strategy: off, steps: Steps::InTurn(plain) },
             Candidate { strategy: prune, steps: Steps::InTurn(pruned) },
@@ -172,14 +174,14 @@ impl SwitchDemand {
         }
     }
 
-    /// Adds every capacity that [`Self::ways`] uses to the hardware, so that each is a constant with a name.
+    /// Adds every capacity that [`Self::candidates`] uses to the hardware, so that each is a constant with a name.
     /// Capacities that the profile lacks get the defaults listed at [`SwitchDemand`].
     #[must_use]
     pub fn on(scenario: &Scenario) -> Scenario {
         let mut all = scenario.clone();
         let hardware = &mut all.hardware;
         for resource in ALL {
-            let (name, rate) = (resource.name(), Rates(&scenario.hardware).of(resource));
+            let (name, rate) = (resource.name(), Rates(&scenario.hardware).rate(resource));
             if !hardware.capacities.contains_key(name) {
                 hardware.capacities.insert(name.to_owned(), rate);
                 if let Some(calibration) = hardware.calibration.as_deref_mut() {
@@ -190,7 +192,7 @@ impl SwitchDemand {
         all
     }
 
-    /// Simulates one of the [`Self::ways`] on this hardware several times, see [`Pruning::simulate`].
+    /// Simulates one of the [`Self::candidates`] on this hardware several times, see [`Pruning::simulate`].
     ///
     /// The rows that the switch lets through and the master's times vary by `scatter`, a fraction of their means. The
     /// seeds are `seed` and the numbers after it.
@@ -203,8 +205,8 @@ impl SwitchDemand {
         seed: u64,
         runs: u32,
     ) -> Interval<Duration> {
-        let (rates, prunes) = (Rates(hardware), way == Self::WAYS[1]);
-        let rules = if prunes { 1.0 / rates.of(RULES) } else { 0.0 };
+        let (rates, prunes) = (Rates(hardware), way == Self::STRATEGIES[1]);
+        let rules = if prunes { 1.0 / rates.rate(RULES) } else { 0.0 };
         let before = hardware.client.startup.as_secs_f64() + rules;
         let all: Vec<_> =
             self.crossings.iter().map(|it| self.as_pruning(it, &rates, prunes)).collect();
@@ -221,18 +223,20 @@ impl SwitchDemand {
         let per_row = |bytes: f64, rows: f64| if rows > 0.0 { bytes / rows } else { 0.0 };
         let flow = if prunes { crossing.pruned_flow() } else { crossing.plain_flow() };
         let [rows, sent_bytes, handled, handled_bytes] = flow;
-        let over = |link, bytes: f64| rates.of(link) / bytes.max(f64::MIN_POSITIVE);
+        let over = |link, bytes: f64| rates.rate(link) / bytes.max(f64::MIN_POSITIVE);
         let link = workers * over(WORKER_LINK, per_row(sent_bytes, rows));
         let master_link = over(MASTER_LINK, per_row(handled_bytes, handled));
-        let master = rates.of(MASTER).min(master_link);
+        let master = rates.rate(MASTER).min(master_link);
         let (sent, switched, handles) = match (prunes, crossing.reduces) {
-            (true, _) => {
-                (workers * rates.of(WORKER_PACKETS), rates.of(PIPELINE), rates.of(MASTER_PACKETS))
-            }
+            (true, _) => (
+                workers * rates.rate(WORKER_PACKETS),
+                rates.rate(PIPELINE),
+                rates.rate(MASTER_PACKETS),
+            ),
             // Workers send rows at the rate at which they look at them, times the fraction that they send.
             (false, true) => {
                 let part = per_row(rows, crossing.rows).clamp(f64::MIN_POSITIVE, 1.0);
-                (workers * rates.of(WORKER) * part, f64::MAX, f64::MAX)
+                (workers * rates.rate(WORKER) * part, f64::MAX, f64::MAX)
             }
             (false, false) => (f64::MAX, f64::MAX, f64::MAX),
         };
@@ -247,7 +251,8 @@ impl SwitchDemand {
 }
 
 fn phase<const N: usize>(rates: &Rates, amounts: [(Resource, f64); N]) -> Phase {
-    let used = |(resource, amount)| Use { resource, amount, per_second: rates.of(resource) };
+    let used =
+        |(resource, amount)| ResourceUse { resource, amount, per_second: rates.rate(resource) };
     Phase { uses: amounts.into_iter().map(used).collect(), ..Phase::default() }
 }
 
@@ -255,7 +260,7 @@ fn phase<const N: usize>(rates: &Rates, amounts: [(Resource, f64); N]) -> Phase 
 struct Rates<'a>(&'a HardwareProfile);
 
 impl Rates<'_> {
-    fn of(&self, resource: Resource) -> f64 {
+    fn rate(&self, resource: Resource) -> f64 {
         let client = &self.0.client;
         if let Some(known) = self.0.capacities.get(resource.name()) {
             return *known;
@@ -302,7 +307,7 @@ mod tests {
     }
 
     fn seconds_of(demand: &SwitchDemand, hardware: &HardwareProfile) -> [f64; 2] {
-        demand.ways(hardware).map(|it| predict(&it.steps, hardware).total().as_secs_f64())
+        demand.candidates(hardware).map(|it| predict(&it.steps, hardware).total().as_secs_f64())
     }
 
     /// 31.7 million packets of five workers that send ten million a second each take 0.634 s, plus a millisecond.
@@ -328,7 +333,8 @@ mod tests {
         all_pass.crossings[0].unpruned = 1.0;
         let mut hardware = hardware();
         hardware.capacities.insert("master rows".to_owned(), 1e6);
-        let time = |demand: &SwitchDemand| predict(&demand.ways(&hardware)[1].steps, &hardware);
+        let time =
+            |demand: &SwitchDemand| predict(&demand.candidates(&hardware)[1].steps, &hardware);
         let time = time(&all_pass);
         assert_eq!(time.bound_by(), Some(MASTER));
         assert!((time.total().as_secs_f64() - 31.701).abs() < 0.001);
@@ -361,7 +367,7 @@ mod tests {
         hardware.capacities.insert("master rows".to_owned(), 1e6);
         for demand in [distinct(), of_master] {
             let predicted = seconds_of(&demand, &hardware);
-            for (way, predicted) in SwitchDemand::WAYS.into_iter().zip(predicted) {
+            for (way, predicted) in SwitchDemand::STRATEGIES.into_iter().zip(predicted) {
                 let run = demand.simulate_often(way, &hardware, 0.0, 1, 3).p50.as_secs_f64();
                 assert!((run / predicted - 1.0).abs() < 0.01, "{way}: {run} {predicted}");
             }

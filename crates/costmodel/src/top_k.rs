@@ -53,7 +53,7 @@ impl TopKDemand {
     ///
     /// Returns `None` in the cases of [`Self::sampling`].
     #[must_use]
-    pub fn late(&self) -> Option<Steps> {
+    pub fn late_steps(&self) -> Option<Steps> {
         let sampled = self.sampled(self.late_sample())?;
         let keys = ScanDemand {
             needed: self.keys_needed,
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn late_rows_are_those_of_the_answer() {
-        let steps = lineitem(100).late().unwrap();
+        let steps = lineitem(100).late_steps().unwrap();
         let [sample, keys, rows] = steps.phases()[..] else { panic!("{steps:?}") };
         assert_eq!((sample.name, keys.name, rows.name), ("sample", "keys", "rows"));
         // √(100 · 60 000 000) rows of 13 bytes, twice.
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(rows.returned, Bytes(100 * 130));
         // A few rows are in a few of the 96 ranges.
         assert_eq!((rows.selects, keys.selects), (Requests(96), Requests(96)));
-        let steps = lineitem(3).late().unwrap();
+        let steps = lineitem(3).late_steps().unwrap();
         let rows = steps.phases()[2].clone();
         assert_eq!((rows.selects, rows.scanned), (Requests(3), Bytes(7_775_727_688 / 32)));
     }
@@ -224,7 +224,7 @@ mod tests {
     fn late_rows_pay_where_rows_are_wide_and_the_link_is_slow() {
         let faster = |demand: TopKDemand, hardware: &HardwareProfile| {
             let time = |steps: Option<Steps>| predict(&steps.unwrap(), hardware).total();
-            time(demand.late()) < time(demand.sampling())
+            time(demand.late_steps()) < time(demand.sampling())
         };
         let slow = HardwareProfile::by_name("home-100mbit").unwrap();
         let mut wide = lineitem(10_000);
@@ -256,7 +256,7 @@ mod tests {
                 true => demand(rows, 1.max((k as f64 * part) as u64)),
                 false => demand((rows as f64 * part) as u64, k),
             };
-            for way in [TopKDemand::sampling, TopKDemand::late] {
+            for way in [TopKDemand::sampling, TopKDemand::late_steps] {
                 let (Some(less), Some(whole)) = (way(&less), way(&whole)) else { continue };
                 let less = predict(&less, hardware).total().as_secs_f64();
                 let whole = predict(&whole, hardware).total().as_secs_f64();
@@ -270,12 +270,12 @@ mod tests {
     fn a_sample_of_everything_is_none() {
         assert_eq!(lineitem(60_000_000).sampling(), None);
         assert_eq!(lineitem(6_000_000).sampling(), None);
-        assert_eq!(lineitem(60_000_000).late(), None);
+        assert_eq!(lineitem(60_000_000).late_steps(), None);
         let mut none = lineitem(1);
         none.scan.rows = Rows(0);
         assert_eq!(none.sampling(), None);
         none = lineitem(1);
         none.scan.select_requests = None;
-        assert_eq!((none.sampling(), none.late()), (None, None));
+        assert_eq!((none.sampling(), none.late_steps()), (None, None));
     }
 }

@@ -5,7 +5,7 @@ use crate::{ALIKE, Resource};
 
 /// A strategy that ran, with its predicted and its measured time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observed<'a> {
+pub struct Measurement<'a> {
     /// The strategy's name. Runs with the same name are runs of one strategy, whether it was chosen or requested.
     pub strategy: &'a str,
     /// The predicted time, in seconds.
@@ -18,7 +18,7 @@ pub struct Observed<'a> {
     pub taken: bool,
 }
 
-impl Observed<'_> {
+impl Measurement<'_> {
     /// The relative error of the prediction: its distance from the measured time, as a fraction of that; 0 is exact.
     #[must_use]
     pub fn error(&self) -> f64 {
@@ -33,11 +33,11 @@ pub struct Validation {
     pub strategies: usize,
     /// The number of choices among them.
     pub choices: usize,
-    /// The mean of [`Observed::error`].
+    /// The mean of [`Measurement::error`].
     pub mean_error: f64,
-    /// The median of [`Observed::error`]. For an even number it is the mean of the two in the middle.
+    /// The median of [`Measurement::error`]. For an even number it is the mean of the two in the middle.
     pub median_error: f64,
-    /// The 90th percentile of [`Observed::error`].
+    /// The 90th percentile of [`Measurement::error`].
     pub p90_error: f64,
     /// The mean error of the runs that the link binds; `None` if there are none.
     pub link_bound_error: Option<f64>,
@@ -58,7 +58,7 @@ pub struct Validation {
 ///
 /// Returns `None` if no run is marked as chosen.
 #[must_use]
-pub fn regret(choice: &[Observed<'_>]) -> Option<f64> {
+pub fn regret(choice: &[Measurement<'_>]) -> Option<f64> {
     let taken = choice.iter().find(|it| it.taken)?;
     let fastest = choice.iter().map(|it| it.measured).fold(f64::INFINITY, f64::min);
     Some(taken.measured / fastest)
@@ -69,8 +69,8 @@ pub fn regret(choice: &[Observed<'_>]) -> Option<f64> {
 /// A strategy that ran several times, by choice and by name, counts with its mean time. The time for choosing
 /// therefore shows in [`regret`] only.
 #[must_use]
-pub fn right(choice: &[Observed<'_>]) -> bool {
-    let time = |of: &Observed<'_>| {
+pub fn right(choice: &[Measurement<'_>]) -> bool {
+    let time = |of: &Measurement<'_>| {
         let same = choice.iter().filter(|it| it.strategy == of.strategy);
         mean(&same.map(|it| it.measured).collect::<Vec<_>>()).unwrap_or(f64::INFINITY)
     };
@@ -80,13 +80,13 @@ pub fn right(choice: &[Observed<'_>]) -> bool {
 
 /// Summarizes choices, each with the strategies that ran.
 #[must_use]
-pub fn validate(choices: &[Vec<Observed<'_>>]) -> Validation {
-    let all: Vec<Observed<'_>> = choices.iter().flatten().copied().collect();
-    let mut errors: Vec<f64> = all.iter().map(Observed::error).collect();
+pub fn validate(choices: &[Vec<Measurement<'_>>]) -> Validation {
+    let all: Vec<Measurement<'_>> = choices.iter().flatten().copied().collect();
+    let mut errors: Vec<f64> = all.iter().map(Measurement::error).collect();
     errors.sort_by(f64::total_cmp);
     let regrets: Vec<f64> = choices.iter().filter_map(|choice| regret(choice)).collect();
     let link = all.iter().filter(|it| it.bound_by == Some(Resource::LINK));
-    let link: Vec<f64> = link.map(Observed::error).collect();
+    let link: Vec<f64> = link.map(Measurement::error).collect();
     let made = regrets.len().max(1) as f64;
     Validation {
         strategies: all.len(),
@@ -114,7 +114,7 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
 }
 
 /// Pearson's correlation of the ranks; equal numbers share the mean of their ranks.
-fn rank_correlation(all: &[Observed<'_>]) -> Option<f64> {
+fn rank_correlation(all: &[Measurement<'_>]) -> Option<f64> {
     let predicted = ranks(all.iter().map(|it| it.predicted));
     let measured = ranks(all.iter().map(|it| it.measured));
     let (a, b) = (mean(&predicted)?, mean(&measured)?);
@@ -148,9 +148,9 @@ fn ranks(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn observed(predicted: f64, measured: f64, taken: bool) -> Observed<'static> {
+    fn observed(predicted: f64, measured: f64, taken: bool) -> Measurement<'static> {
         let strategy = if taken { "taken" } else { "other" };
-        Observed { strategy, predicted, measured, bound_by: None, taken }
+        Measurement { strategy, predicted, measured, bound_by: None, taken }
     }
 
     #[track_caller]
@@ -162,7 +162,7 @@ mod tests {
     fn errors_are_relative_to_what_was_measured() {
         let link = Some(Resource::LINK);
         let choice = vec![
-            Observed { bound_by: link, ..observed(1.1, 1.0, true) },
+            Measurement { bound_by: link, ..observed(1.1, 1.0, true) },
             observed(3.0, 4.0, false),
             observed(2.0, 2.0, false),
         ];
@@ -195,7 +195,7 @@ mod tests {
     /// The same plan took 1.2 s by choice and 1.0 s by name, and no other was better.
     #[test]
     fn a_strategy_is_no_better_than_itself() {
-        let by_name = Observed { strategy: "taken", ..observed(1.0, 1.0, false) };
+        let by_name = Measurement { strategy: "taken", ..observed(1.0, 1.0, false) };
         let slower = observed(2.0, 1.3, false);
         let right = validate(&[vec![observed(1.0, 1.2, true), by_name, slower]]);
         assert_eq!((right.right, right.alike), (1.0, 0.0));

@@ -29,7 +29,8 @@ use crate::token::Token;
 const CONNECT: Duration = Duration::from_secs(5);
 /// The keep-alive interval of HTTP/2 and its time-out. A connection that is silent for the first duration gets a
 /// ping; without a reply within the second, it is closed.
-pub(crate) const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
+pub(crate) const KEEPALIVE: (Duration, Duration) =
+    (Duration::from_secs(10), Duration::from_secs(10));
 
 /// The largest message that a worker accepts, in bytes. A part of a plan is one message.
 pub(crate) const MOST_SENT: usize = 256 << 20;
@@ -59,8 +60,8 @@ impl Channels {
                 let endpoint = Endpoint::from_shared(url.to_string()).map_err(|_| no_url(url))?;
                 let channel = endpoint
                     .connect_timeout(CONNECT)
-                    .http2_keep_alive_interval(SILENCE.0)
-                    .keep_alive_timeout(SILENCE.1)
+                    .http2_keep_alive_interval(KEEPALIVE.0)
+                    .keep_alive_timeout(KEEPALIVE.1)
                     .connect_lazy();
                 known.insert(url.to_string(), channel.clone());
                 channel
@@ -102,17 +103,17 @@ fn no_url(url: &Url) -> DataFusionError {
 impl ChannelResolver for Channels {
     async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
         let inner = create_worker_client(self.to(url)?);
-        Ok(Box::new(Named { inner, url: url.clone() }))
+        Ok(Box::new(NamedWorker { inner, url: url.clone() }))
     }
 }
 
 /// A channel to a worker whose connection errors name the worker.
-struct Named {
+struct NamedWorker {
     inner: Box<dyn WorkerChannel>,
     url: Url,
 }
 
-impl Named {
+impl NamedWorker {
     /// Wraps an answer so that an error in it names the worker.
     fn watched<T: 'static>(
         &self,
@@ -124,7 +125,7 @@ impl Named {
 }
 
 #[async_trait]
-impl WorkerChannel for Named {
+impl WorkerChannel for NamedWorker {
     async fn coordinator_channel(
         &mut self,
         headers: HeaderMap,
@@ -185,7 +186,7 @@ fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
         },
         (None, _) => UserError {
             kind: ErrorKind::Unavailable,
-            message: format!("the worker {} {}", shown(url), became_of_it(status)),
+            message: format!("the worker {} {}", shown(url), failure_reason(status)),
             hint: Some(
                 "The answer is not complete without it. Run the query again when that worker is back, or without \
                  it in --workers."
@@ -207,7 +208,7 @@ fn of_memory(url: &Url, error: DataFusionError) -> DataFusionError {
 
 /// Describes the failure of a worker that reported no error of its own. The sources of a transport error are omitted,
 /// because they do not help a user.
-fn became_of_it(status: &Status) -> String {
+fn failure_reason(status: &Status) -> String {
     match std::error::Error::source(status) {
         Some(_) => "cannot be reached, or ended while the query ran".to_owned(),
         None => format!("failed: {}", status.message()),

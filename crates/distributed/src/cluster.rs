@@ -18,12 +18,12 @@ use url::Url;
 use crate::VERSION;
 use crate::channels::{Channels, shown, status};
 use crate::identity::Identity;
-use crate::leaves::{Tasks, parts_of_leaf};
+use crate::leaves::{Tasks, tasks_of_leaf};
 use crate::planner::ClusterPlanner;
 use crate::token::Token;
 
 /// The time-out for a worker's first answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The bytes of files per worker: each further MiB adds one.
 const BYTES_PER_WORKER: usize = 1 << 20;
@@ -142,9 +142,9 @@ impl Cluster {
             let mut client = self.channels.get_worker_client_for_url(url).await?;
             client.get_worker_info(GetWorkerInfoRequest {}).await
         };
-        let answer = match tokio::time::timeout(PATIENCE, asked).await {
+        let answer = match tokio::time::timeout(TIMEOUT, asked).await {
             Ok(answer) => answer,
-            Err(_) => return Err(silent(format!("nothing within {} s", PATIENCE.as_secs()))),
+            Err(_) => return Err(silent(format!("nothing within {} s", TIMEOUT.as_secs()))),
         };
         match answer {
             Ok(info) => match Identity::read(&info.version) {
@@ -185,7 +185,7 @@ impl Cluster {
         let config = config
             .with_distributed_user_codec(SluiceCodec)
             .with_distributed_desired_task_count_handler(Tasks)
-            .with_distributed_scale_up_leaf_node_handler(parts_of_leaf);
+            .with_distributed_scale_up_leaf_node_handler(tasks_of_leaf);
         builder = builder.with_config(config);
         match inner {
             Some(inner) => {

@@ -106,7 +106,8 @@ impl ExecutionPlan for ClusterExec {
             count(input, &context).await;
             None
         });
-        let rows = rows.map_err(as_told).map(Some).chain(counted).filter_map(|row| async { row });
+        let rows =
+            rows.map_err(to_user_error).map(Some).chain(counted).filter_map(|row| async { row });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 }
@@ -149,9 +150,9 @@ async fn count(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
     let options = context.session_config().options();
     let _ = told.apply(|node| {
         let metrics = node.metrics().unwrap_or_default();
-        for (endpoint, name, n) in counts::told(&metrics) {
+        for (endpoint, name, n) in counts::worker_counts(&metrics) {
             if let Ok(endpoint) = resolve(options, &endpoint) {
-                QueryCounters::of_task(context, &endpoint).elsewhere(&name, n);
+                QueryCounters::of_task(context, &endpoint).add_remote_count(&name, n);
             }
         }
         Ok(TreeNodeRecursion::Continue)
@@ -159,7 +160,7 @@ async fn count(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
 }
 
 /// Decodes a user-facing error that a worker sent as text.
-fn as_told(error: DataFusionError) -> DataFusionError {
+fn to_user_error(error: DataFusionError) -> DataFusionError {
     match UserError::find(&error.to_string()) {
         Some(told) => told.into(),
         None => error,

@@ -28,20 +28,24 @@ const PREFIX: &str = "asked";
 
 /// Wraps the leaves of a worker's plan, so that its metrics contain the request counts and its errors are
 /// user-facing.
-pub(crate) fn telling(
+pub(crate) fn reporting_counts(
     plan: Arc<dyn ExecutionPlan>,
     counters: &Arc<QueryCounters>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let told = Arc::new(Telling { counters: Arc::clone(counters), taken: AtomicBool::new(false) });
+    let told =
+        Arc::new(CountReport { counters: Arc::clone(counters), taken: AtomicBool::new(false) });
     wrapped(plan, &told)
 }
 
-fn wrapped(plan: Arc<dyn ExecutionPlan>, telling: &Arc<Telling>) -> Result<Arc<dyn ExecutionPlan>> {
+fn wrapped(
+    plan: Arc<dyn ExecutionPlan>,
+    telling: &Arc<CountReport>,
+) -> Result<Arc<dyn ExecutionPlan>> {
     if plan.is_network_boundary() {
         return Ok(plan);
     }
     if plan.children().is_empty() || leaf_tasks::needs_its_scan(plan.as_ref()) {
-        return Ok(Arc::new(TellingExec::new(plan, telling)));
+        return Ok(Arc::new(CountReportExec::new(plan, telling)));
     }
     let children = plan.children().into_iter().cloned();
     let children = children.map(|child| wrapped(child, telling)).collect::<Result<Vec<_>>>()?;
@@ -49,7 +53,7 @@ fn wrapped(plan: Arc<dyn ExecutionPlan>, telling: &Arc<Telling>) -> Result<Arc<d
 }
 
 /// Extracts the request counts from a worker's metrics, as (endpoint, name, number).
-pub(crate) fn told(metrics: &MetricsSet) -> Vec<(String, String, u64)> {
+pub(crate) fn worker_counts(metrics: &MetricsSet) -> Vec<(String, String, u64)> {
     let counts = metrics.iter().filter_map(|metric| {
         let MetricValue::Count { name, count } = metric.value() else { return None };
         let mut parts = name.strip_prefix(PREFIX)?.strip_prefix(' ')?.rsplitn(2, ' ');
@@ -61,11 +65,11 @@ pub(crate) fn told(metrics: &MetricsSet) -> Vec<(String, String, u64)> {
 
 /// The address of this worker, as an extension of its sessions.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Here(pub(crate) SocketAddr);
+pub(crate) struct WorkerAddress(pub(crate) SocketAddr);
 
 /// Encodes an error as text, because errors of other kinds lose all but their text on the way. Errors about a store
 /// or memory name the worker.
-fn as_text(error: DataFusionError, here: Option<&Here>) -> DataFusionError {
+fn as_text(error: DataFusionError, here: Option<&WorkerAddress>) -> DataFusionError {
     const OF_A_MACHINE: [ErrorKind; 5] = [
         ErrorKind::Unavailable,
         ErrorKind::Access,
@@ -87,7 +91,7 @@ fn as_text(error: DataFusionError, here: Option<&Here>) -> DataFusionError {
 
 /// The counters of a part of a plan, which exactly one of its nodes reports.
 #[derive(Debug)]
-struct Telling {
+struct CountReport {
     counters: Arc<QueryCounters>,
     /// True once a node has taken over the reporting.
     taken: AtomicBool,
@@ -97,26 +101,26 @@ struct Telling {
 /// first node of a part that runs reports the counts of the whole part, because the metrics of nodes that never run
 /// are not sent.
 #[derive(Debug)]
-struct TellingExec {
+struct CountReportExec {
     inner: Arc<dyn ExecutionPlan>,
-    telling: Arc<Telling>,
+    telling: Arc<CountReport>,
     /// True if this node reports the counts.
     tells: AtomicBool,
 }
 
-impl TellingExec {
-    fn new(inner: Arc<dyn ExecutionPlan>, telling: &Arc<Telling>) -> Self {
+impl CountReportExec {
+    fn new(inner: Arc<dyn ExecutionPlan>, telling: &Arc<CountReport>) -> Self {
         Self { inner, telling: Arc::clone(telling), tells: AtomicBool::new(false) }
     }
 }
 
-impl DisplayAs for TellingExec {
+impl DisplayAs for CountReportExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt_as(t, f)
     }
 }
 
-impl ExecutionPlan for TellingExec {
+impl ExecutionPlan for CountReportExec {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -161,7 +165,7 @@ impl ExecutionPlan for TellingExec {
         if !self.telling.taken.swap(true, Ordering::Relaxed) {
             self.tells.store(true, Ordering::Relaxed);
         }
-        let here = context.session_config().get_extension::<Here>();
+        let here = context.session_config().get_extension::<WorkerAddress>();
         let rows = self.inner.execute(partition, context)?;
         let schema = rows.schema();
         let rows = rows.map_err(move |error| as_text(error, here.as_deref()));
@@ -199,6 +203,6 @@ mod tests {
             let value = MetricValue::Count { name: name.into(), count };
             metrics.push(Arc::new(Metric::new(value, None)));
         }
-        assert_eq!(told(&metrics), [("my store".to_owned(), "get".to_owned(), 3)]);
+        assert_eq!(worker_counts(&metrics), [("my store".to_owned(), "get".to_owned(), 3)]);
     }
 }

@@ -46,7 +46,7 @@ struct State {
 
 /// A running part of a query. Dropping it ends the part.
 #[derive(Debug)]
-pub(crate) struct RunningPart {
+pub(crate) struct RunningTask {
     query: String,
     all: Draining,
 }
@@ -57,7 +57,7 @@ impl Draining {
     /// # Errors
     ///
     /// If the worker is stopping and no other part of the query runs here.
-    fn begin(&self, query: &str) -> Result<RunningPart, Status> {
+    fn begin(&self, query: &str) -> Result<RunningTask, Status> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.stopping && !state.parts.contains_key(query) {
             let told = UserError {
@@ -70,7 +70,7 @@ impl Draining {
             return Err(Status::unavailable(told.to_text()));
         }
         *state.parts.entry(query.to_owned()).or_default() += 1;
-        Ok(RunningPart { query: query.to_owned(), all: self.clone() })
+        Ok(RunningTask { query: query.to_owned(), all: self.clone() })
     }
 
     /// Refuses new queries, and waits until the running ones end.
@@ -95,18 +95,18 @@ impl Draining {
 /// A wrapper of the worker's service that registers the query of each request until its answer ends. For each part of
 /// a plan, the coordinator keeps one request open until the query is over.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched<S> {
+pub(crate) struct TrackedService<S> {
     inner: S,
     all: Draining,
 }
 
 impl Draining {
-    pub(crate) fn around<S>(&self, inner: S) -> Watched<S> {
-        Watched { inner, all: self.clone() }
+    pub(crate) fn around<S>(&self, inner: S) -> TrackedService<S> {
+        TrackedService { inner, all: self.clone() }
     }
 }
 
-impl<S, B> Service<Request<B>> for Watched<S>
+impl<S, B> Service<Request<B>> for TrackedService<S>
 where
     S: Service<Request<B>, Response = Response<Body>>,
     S::Future: Send + 'static,
@@ -136,7 +136,7 @@ where
 /// The body of an answer. It keeps a part of a query registered until it is dropped.
 struct Guarded {
     body: Body,
-    _part: Option<RunningPart>,
+    _part: Option<RunningTask>,
 }
 
 impl http_body::Body for Guarded {
@@ -159,7 +159,7 @@ impl http_body::Body for Guarded {
     }
 }
 
-impl Drop for RunningPart {
+impl Drop for RunningTask {
     fn drop(&mut self) {
         let mut state = self.all.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(parts) = state.parts.get_mut(&self.query) {

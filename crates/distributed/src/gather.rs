@@ -35,7 +35,7 @@ pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
         let node = match said {
             true => {
                 let inputs = inputs.iter().zip(&wanted).map(|it| match meets(it) {
-                    true => together(Arc::clone(it.0), None),
+                    true => coalesce_partitions(Arc::clone(it.0), None),
                     false => Arc::clone(it.0),
                 });
                 over(node, inputs.collect())?
@@ -44,7 +44,7 @@ pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
         };
         // The limit applies to the rows of all workers together.
         match node.fetch().filter(|_| is_single(&node) && is_divisible(&node)) {
-            Some(fetch) => Ok(Transformed::yes(together(node, Some(fetch)))),
+            Some(fetch) => Ok(Transformed::yes(coalesce_partitions(node, Some(fetch)))),
             None if said => Ok(Transformed::yes(node)),
             None => Ok(Transformed::no(node)),
         }
@@ -53,7 +53,7 @@ pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
 }
 
 /// Merges the partitions of a plan into one, keeps their common order, and returns at most `fetch` rows.
-pub(crate) fn together(
+pub(crate) fn coalesce_partitions(
     plan: Arc<dyn ExecutionPlan>,
     fetch: Option<usize>,
 ) -> Arc<dyn ExecutionPlan> {

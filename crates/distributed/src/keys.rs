@@ -20,7 +20,7 @@ pub(crate) fn within_stages(
     plan: Arc<dyn ExecutionPlan>,
 ) -> Result<(Arc<dyn ExecutionPlan>, usize)> {
     let mut dropped = 0;
-    let plan = known(whole_at_head(plan)?, &BTreeSet::new(), &mut dropped)?;
+    let plan = keep_known_keys(whole_at_head(plan)?, &BTreeSet::new(), &mut dropped)?;
     Ok((plan, dropped))
 }
 
@@ -41,7 +41,7 @@ fn whole_at_head(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>>
 
 /// Keeps the join filters whose ids are in `above`, those that nodes above the plan in the same stage produce, and
 /// removes all others. `dropped` is increased by their number.
-fn known(
+fn keep_known_keys(
     plan: Arc<dyn ExecutionPlan>,
     above: &BTreeSet<u64>,
     dropped: &mut usize,
@@ -81,7 +81,7 @@ fn known(
     let found_out = plan.dynamic_expressions_produced();
     below.extend(found_out.iter().filter_map(|filter| filter.expression_id()));
     let children = plan.children().into_iter().cloned();
-    let children = children.map(|child| known(child, &below, dropped));
+    let children = children.map(|child| keep_known_keys(child, &below, dropped));
     let children = children.collect::<Result<Vec<_>>>()?;
     if *dropped == 0 {
         return Ok(plan);

@@ -51,7 +51,7 @@ pub(crate) fn of_leaf(
 }
 
 /// Gives each worker its part of a scan.
-pub(crate) fn parts_of_leaf(
+pub(crate) fn tasks_of_leaf(
     event: ScaleUpLeafNodeEvent<'_>,
 ) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
     let ScaleUpLeafNodeEvent { plan, task_count, session_config } = event;

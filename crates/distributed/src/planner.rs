@@ -36,18 +36,18 @@ impl ClusterPlanner {
     }
 
     /// Plans a query that runs on the coordinator alone. Strategies are chosen, and times predicted, for one machine.
-    async fn here(
+    async fn local_address(
         &self,
         logical: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let mut state = state(session)?.clone();
         let options = state.config_mut().options_mut();
-        if let Some(journal) = Journal::of(options) {
+        if let Some(journal) = Journal::from_options(options) {
             // The decisions so far were made for the whole cluster.
             drop(journal.take());
         }
-        if let Some(endpoints) = Endpoints::of(options).map(Endpoints::on_one_machine) {
+        if let Some(endpoints) = Endpoints::from_options(options).map(Endpoints::on_one_machine) {
             options.extensions.insert(endpoints);
         }
         self.inner.create_physical_plan(logical, &state).await
@@ -76,7 +76,7 @@ impl ClusterPlanner {
                 return Ok(whole);
             }
         }
-        let given = Arc::new(Given { plan: gather::explicitly(plan)? });
+        let given = Arc::new(ExistingPlan { plan: gather::explicitly(plan)? });
         let mut planner =
             SessionStateBuilder::new().with_query_planner(given).with_distributed_planner();
         let Some(planner) = planner.query_planner().take() else {
@@ -121,12 +121,12 @@ impl QueryPlanner for ClusterPlanner {
             query => query,
         };
         let Some(joined) = subqueries::as_joins(query, state(session)?)? else {
-            return self.here(logical, session).await;
+            return self.local_address(logical, session).await;
         };
         let plan = self.inner.create_physical_plan(&joined, session).await?;
         let staged = self.in_stages(plan, &joined, session).await?;
         if !is_staged(&staged)? {
-            return self.here(logical, session).await;
+            return self.local_address(logical, session).await;
         }
         let LogicalPlan::Explain(explained) = logical else { return Ok(staged) };
         // EXPLAIN must show the plan that would run.
@@ -176,12 +176,12 @@ fn has_constant_partition(node: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// A planner that returns a finished plan.
 #[derive(Debug)]
-struct Given {
+struct ExistingPlan {
     plan: Arc<dyn ExecutionPlan>,
 }
 
 #[async_trait]
-impl QueryPlanner for Given {
+impl QueryPlanner for ExistingPlan {
     async fn create_physical_plan(
         &self,
         _logical: &LogicalPlan,

@@ -85,7 +85,8 @@ mod tests {
         let text = sent[HEADER].to_str().unwrap();
         assert_eq!(text.matches("sluice.").count(), 2, "{text}");
         follow(&sent, &mut there).unwrap();
-        let (ours, theirs) = (SluiceOptions::of(&here), SluiceOptions::of(&there));
+        let (ours, theirs) =
+            (SluiceOptions::from_options(&here), SluiceOptions::from_options(&there));
         assert_eq!(theirs.scan, Scan::Get);
         assert_eq!(theirs.idle_timeout.get(), ours.idle_timeout.get());
         assert_eq!(there.execution.batch_size, here.execution.batch_size);

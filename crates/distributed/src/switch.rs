@@ -13,7 +13,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion_distributed::NetworkCoalesceExec;
 use sluicegate_engine::leaf_tasks;
 
-use crate::gather::{is_single, together};
+use crate::gather::{coalesce_partitions, is_single};
 use crate::leaves::of_leaf;
 use crate::over;
 
@@ -41,7 +41,7 @@ pub(crate) fn behind_workers(
         let single = is_single(&node);
         let node = over(node, vec![Arc::new(boundary)])?;
         // Nodes above expect the number of partitions that the switch had before.
-        Ok(Transformed::yes(if single { together(node, None) } else { node }))
+        Ok(Transformed::yes(if single { coalesce_partitions(node, None) } else { node }))
     })?
     .transform_data(|plan| match plan.children().as_slice() {
         [input] if plan.is::<AnalyzeExec>() => {
@@ -56,7 +56,7 @@ pub(crate) fn behind_workers(
 fn in_one(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     match is_single(&plan) {
         true => plan,
-        false => together(plan, None),
+        false => coalesce_partitions(plan, None),
     }
 }
 

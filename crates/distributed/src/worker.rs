@@ -24,8 +24,8 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tower::layer::layer_fn;
 
-use crate::channels::{Channels, MOST_SENT, SILENCE};
-use crate::counts::{Here, telling};
+use crate::channels::{Channels, KEEPALIVE, MOST_SENT};
+use crate::counts::{WorkerAddress, reporting_counts};
 use crate::draining::Draining;
 use crate::identity::Identity;
 use crate::settings;
@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The time-out for a connection's first byte, and the number of connections that may wait for it at once. Further
 /// connections queue.
 const FIRST_BYTE: Duration = Duration::from_secs(5);
-const MOST_SILENT: usize = 1024;
+const MAX_PENDING_CONNECTIONS: usize = 1024;
 
 /// Runs the parts of plans that coordinators send, over an engine's stores.
 pub struct Worker {
@@ -128,13 +128,13 @@ impl Worker {
                 let versions = Arc::<Versions>::default();
                 let (telling_of, noted) = (Arc::clone(&counters), Arc::clone(&versions));
                 let config = config
-                    .with_extension(Arc::new(Here(address)))
+                    .with_extension(Arc::new(WorkerAddress(address)))
                     .with_distributed_user_codec(SluiceCodec)
                     .with_distributed_channel_resolver(channels)
                     .with_distributed_worker_plan_rewrite_handler(
                         move |event: WorkerPlanRewriteEvent<'_>| {
                             note_versions(&noted, &event.plan);
-                            let plan = telling(event.plan, &telling_of)?;
+                            let plan = reporting_counts(event.plan, &telling_of)?;
                             Ok(WorkerPlanRewriteEventResponse::new(plan))
                         },
                     );
@@ -155,8 +155,8 @@ impl Worker {
         let worker = worker.into_worker_server().max_decoding_message_size(MOST_SENT);
         let serving = Server::builder()
             // A coordinator can disappear without closing its connection.
-            .http2_keepalive_interval(Some(SILENCE.0))
-            .http2_keepalive_timeout(Some(SILENCE.1))
+            .http2_keepalive_interval(Some(KEEPALIVE.0))
+            .http2_keepalive_timeout(Some(KEEPALIVE.1))
             .layer(layer_fn(move |service| draining.around(service)))
             .add_service(answers)
             .add_service(InterceptedService::new(worker, check))
@@ -186,7 +186,7 @@ fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> 
     };
     TcpListenerStream::new(listener)
         .map(spoken)
-        .buffer_unordered(MOST_SILENT)
+        .buffer_unordered(MAX_PENDING_CONNECTIONS)
         .filter_map(|socket| async { socket })
 }
 

@@ -5,7 +5,7 @@
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use sluicegate_engine::{Engine, with_pushdown};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::Server;
 
 #[tokio::main]
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::builder()
         .endpoint(store.endpoint())
         .credentials(store.access_key(), store.secret_key())
-        .profile(EndpointProfile::sluice())
+        .profile(StoreCapabilities::sluice())
         .build()
         .await?;
 

@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::{Endpoint, EndpointProfile, Engine, ErrorKind, PriceBook};
+use sluicegate_engine::{Endpoint, Engine, ErrorKind, PriceBook, StoreCapabilities};
 use sluicegate_server::Server;
 
 #[tokio::main]
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::builder()
         .endpoint(sales.endpoint())
         .credentials(sales.access_key(), sales.secret_key())
-        .profile(EndpointProfile::sluice())
+        .profile(StoreCapabilities::sluice())
         .prices(PriceBook::paper().clone())
         .scan(Scan::Select)
         .build()

@@ -7,11 +7,11 @@
 //! ```no_run
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use sluicegate_engine::{EndpointProfile, Engine};
+//! use sluicegate_engine::{StoreCapabilities, Engine};
 //!
 //! // The profile lists what may be pushed down; without one, everything is read with GET.
 //! let builder = Engine::builder().endpoint("http://127.0.0.1:9000");
-//! let engine = builder.profile(EndpointProfile::sluice()).build().await?;
+//! let engine = builder.profile(StoreCapabilities::sluice()).build().await?;
 //! let batches = engine.collect("SELECT count(*) FROM 's3://bucket/file.csv'").await?;
 //! println!("{}", arrow::util::pretty::pretty_format_batches(&batches)?);
 //! println!("{} requests", engine.counted().requests());
@@ -82,12 +82,12 @@ pub mod internals {
     pub use crate::text::format;
 }
 
-pub use self::context::counters::Counted;
+pub use self::context::counters::CounterSnapshot;
 pub use self::context::error::{Error, ErrorKind, Result, UserError};
 pub use self::engine::Engine;
 pub use self::engine::builder::EngineBuilder;
 pub use self::engine::explain::{Estimate, Explanation};
-pub use self::engine::query::{Profile, Query};
+pub use self::engine::query::{Query, QueryReport};
 pub use self::engine::session::with_pushdown;
 pub use self::store::endpoint::Endpoint;
 pub use self::store::endpoint_builder::EndpointBuilder;
@@ -98,7 +98,7 @@ pub use self::store::version_pinned_store::Versions;
 pub use sluicegate_client::{ConnectOptions, Credentials};
 pub use sluicegate_costmodel::{HardwareProfile, Objective, PriceBook};
 pub use sluicegate_guards::{self as guards, sql_types};
-pub use sluicegate_s3select::profile::EndpointProfile;
+pub use sluicegate_s3select::profile::StoreCapabilities;
 
 /// The stack size of a thread that plans or runs queries, in bytes. It is large enough for every statement that is
 /// accepted. At the limit, 2,000 consecutive operators take some 9 MiB if crates are optimised, as do 500 branches of

@@ -195,7 +195,7 @@ impl State {
                 }
                 (Data::Timestamp(times), Some(Value::Timestamp(best))) => times[row].compare(*best),
                 (Data::Text(spans, heap), Some(Value::String(best))) if !spans[row].is_absent() => {
-                    spans[row].of(heap.bytes(block)).cmp(best.as_bytes())
+                    spans[row].slice(heap.bytes(block)).cmp(best.as_bytes())
                 }
                 _ => wanted,
             }

@@ -10,7 +10,7 @@ const CHUNK_BYTES: usize = 256 * 1024;
 const CHUNKS: usize = 4;
 
 /// The rest of an object, decompressed by a thread. The thread ends when this is dropped, if not before.
-pub(crate) struct Ahead {
+pub(crate) struct Readahead {
     chunks: Receiver<Result<Chunk, SelectError>>,
     /// Returns the memory of consumed chunks to the thread.
     spent: SyncSender<Vec<u8>>,
@@ -28,7 +28,7 @@ struct Chunk {
     is_last: bool,
 }
 
-impl Ahead {
+impl Readahead {
     /// Starts the thread, which decompresses the input sent to the returned channel. Returns `None` if no thread can
     /// be started. `scanned` is the number of bytes of the object read before.
     pub(crate) fn start(scanned: u64) -> Option<(Self, SyncSender<Input>)> {

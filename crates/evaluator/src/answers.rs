@@ -34,7 +34,7 @@ pub(super) fn answer_groups(
         let all = machine.start(rows.rows);
         let values = match machine.eval_all(outer, nodes(), &all, &rows) {
             Err(error) if is_too_much_text(&error) && rows.rows > 1 => {
-                machine.forget_text();
+                machine.release_text();
                 most = rows.rows / 2;
                 continue;
             }
@@ -81,7 +81,7 @@ pub(super) fn write_items(
 ) -> Result<(), SelectError> {
     writer.begin_row();
     for item in items {
-        put(writer, &item.key, values.of(item.node), row, block)?;
+        put(writer, &item.key, values.get(item.node), row, block)?;
     }
     writer.end_row()
 }
@@ -95,7 +95,9 @@ fn put(
 ) -> Result<(), SelectError> {
     match &vector.data {
         Data::Text(spans, heap) => match spans[row].tag() {
-            Tag::Present => writer.put(key, output::Item::Text(spans[row].of(heap.bytes(block)))),
+            Tag::Present => {
+                writer.put(key, output::Item::Text(spans[row].slice(heap.bytes(block))))
+            }
             Tag::Null => writer.put(key, output::Item::Value(&Value::Null)),
             Tag::Missing => writer.put(key, output::Item::Value(&Value::Missing)),
         },

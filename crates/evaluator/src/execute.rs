@@ -121,14 +121,16 @@ impl Execution {
 
     /// Processes the rows of one part of the object, given the state after the rows before it. Returns `None` if the
     /// client is gone. If that state is unknown, running out of room for groups is an error.
-    pub(super) fn run_part(
+    pub(super) fn run_range(
         mut self,
-        sofar: Sofar,
+        sofar: PrecedingRows,
         sink: &mut dyn Sink,
-    ) -> Result<Option<Part>, SelectError> {
+    ) -> Result<Option<PartialResult>, SelectError> {
         match sofar {
-            Sofar::Unknown => self.holds_back = true,
-            Sofar::Known { states, groups } => (self.states, self.groups) = (states, groups),
+            PrecedingRows::Unknown => self.holds_back = true,
+            PrecedingRows::Known { states, groups } => {
+                (self.states, self.groups) = (states, groups)
+            }
         }
         let mut outbox = Outbox::new(sink);
         if self.scan(&mut outbox)?.is_break() || outbox.flush().is_break() {
@@ -140,7 +142,7 @@ impl Execution {
             Some(_) => outbox.stats(0, 0).bytes_returned,
             None => 0,
         };
-        Ok(Some(Part {
+        Ok(Some(PartialResult {
             states: self.states,
             groups: self.groups,
             records,
@@ -214,7 +216,7 @@ impl Execution {
             Err(Failure::Evaluating(error))
                 if is_too_much_text(&error) && selection.rows().len() > 1 =>
             {
-                self.machine.forget_text();
+                self.machine.release_text();
                 for half in self.machine.halves(selection) {
                     match self.rows(&half, outbox)? {
                         Outcome::More => {}
@@ -309,7 +311,7 @@ impl Execution {
         let nodes = keys.iter().copied().chain(args);
         let cancellation = machine.cancellation().clone();
         let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
-        let keys: Vec<&Vector> = keys.iter().map(|key| values.of(*key)).collect();
+        let keys: Vec<&Vector> = keys.iter().map(|key| values.get(*key)).collect();
         let (reader, block) = (&**reader, reader.block());
         let at = |row: usize, error: &SelectError| Failure::Writing(located(error, reader, row));
         let answer = |groups: &mut Groups, writer: &mut RowWriter, outbox: &mut Outbox<'_>| {
@@ -321,7 +323,7 @@ impl Execution {
             if flow.is_break() {
                 return Ok(());
             }
-            if groups.place(row, &keys, calls, block).map_err(|error| at(row, &error))? {
+            if groups.find_slot(row, &keys, calls, block).map_err(|error| at(row, &error))? {
                 return Ok(());
             }
             if *holds_back {
@@ -329,7 +331,7 @@ impl Execution {
             }
             groups.update(values, calls, block).map_err(|(row, error)| at(row, &error))?;
             flow = answer(groups, writer, outbox)?;
-            groups.place(row, &keys, calls, block).map_err(|error| at(row, &error)).map(drop)
+            groups.find_slot(row, &keys, calls, block).map_err(|error| at(row, &error)).map(drop)
         })?;
         groups.update(values, calls, block).map_err(|(row, error)| at(row, &error))?;
         if flow.is_continue() && groups.is_full_of_text() {
@@ -368,7 +370,7 @@ impl Execution {
                 let values = machine.eval_all(program, [], chosen, reader)?;
                 let fields = items.iter().map(|item| match codes(item) {
                     Some(codes) => Fields::Codes(codes),
-                    None => Fields::Values(values.of(item.node)),
+                    None => Fields::Values(values.get(item.node)),
                 });
                 if writer.put_columns(fields, part, reader.block()) {
                     last = part.last().map_or(last, |row| *row as usize);
@@ -449,7 +451,7 @@ impl Execution {
 }
 
 /// The result of one part of an object.
-pub(super) struct Part {
+pub(super) struct PartialResult {
     pub(super) states: States,
     pub(super) groups: Option<Box<Groups>>,
     /// The number of records up to the end of the part.
@@ -462,7 +464,7 @@ pub(super) struct Part {
     pub(super) answered: u64,
 }
 
-impl Part {
+impl PartialResult {
     /// Returns whether the groups of this part fit beside `groups`.
     pub(super) fn fits(&self, groups: Option<&Groups>) -> bool {
         match (&self.groups, groups) {
@@ -473,7 +475,7 @@ impl Part {
 }
 
 /// The state after the rows before a part of an object.
-pub(super) enum Sofar {
+pub(super) enum PrecedingRows {
     Unknown,
     Known { states: States, groups: Option<Box<Groups>> },
 }
@@ -537,7 +539,7 @@ fn update(
             states.check().map_err(Failure::Writing)
         }
         Err(error) if is_too_much_text(&error) && rows.rows().len() > 1 => {
-            machine.forget_text();
+            machine.release_text();
             let mut halves = machine.halves(rows).into_iter();
             halves.try_for_each(|half| update((call, arg), states, program, machine, &half, reader))
         }

@@ -61,7 +61,7 @@ struct Group {
 const FREE: u32 = u32::MAX;
 
 /// The group of a row: a known one, or the table slot for a new one.
-enum Place {
+enum TableSlot {
     Known(u32),
     Free(usize),
 }
@@ -96,7 +96,7 @@ impl Groups {
 
     /// Finds the group of a row by the values of its keys, or adds it. Returns `false` if the group is new and there
     /// is no room.
-    pub(super) fn place(
+    pub(super) fn find_slot(
         &mut self,
         row: usize,
         keys: &[&Vector],
@@ -111,12 +111,12 @@ impl Groups {
             }
         }
         let key = std::mem::take(&mut self.key);
-        let placed = self.place_key(row, &key, keys, calls, block);
+        let placed = self.find_key_slot(row, &key, keys, calls, block);
         self.key = key;
         placed
     }
 
-    fn place_key(
+    fn find_key_slot(
         &mut self,
         row: usize,
         key: &[u8],
@@ -126,8 +126,8 @@ impl Groups {
     ) -> Result<bool, SelectError> {
         let hash = self.hash(key);
         let group = match self.find(hash, key) {
-            Place::Known(group) => group,
-            Place::Free(slot) => {
+            TableSlot::Known(group) => group,
+            TableSlot::Free(slot) => {
                 let bytes = self.keys.len() + key.len();
                 let full = self.groups.len() >= self.most || bytes > MAX_BYTES;
                 // A single group has room for a key of any length.
@@ -159,17 +159,17 @@ impl Groups {
         &self.keys[start..self.groups[group].end]
     }
 
-    fn find(&self, hash: u64, key: &[u8]) -> Place {
+    fn find(&self, hash: u64, key: &[u8]) -> TableSlot {
         let mask = self.table.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
             let number = self.table[slot];
             if number == FREE {
-                return Place::Free(slot);
+                return TableSlot::Free(slot);
             }
             let group = number as usize;
             if self.groups[group].hash == hash && self.key(group) == key {
-                return Place::Known(number);
+                return TableSlot::Known(number);
             }
             slot = (slot + 1) & mask;
         }
@@ -208,7 +208,7 @@ impl Groups {
                     self.placed.iter().for_each(|(_, group)| states[*group as usize].count_rows(1));
                 }
                 Some(arg) => {
-                    let vector = values.of(*arg);
+                    let vector = values.get(*arg);
                     self.text_bytes +=
                         State::update_each(*function, states, vector, &self.placed, block)?;
                     // Check after each call, not only after a batch: each of many calls may copy text.
@@ -229,7 +229,7 @@ impl Groups {
     pub(super) fn fits(&self, more: &Self) -> bool {
         let (mut groups, mut bytes) = (self.groups.len(), self.keys.len());
         for key in (0..more.groups.len()).map(|group| more.key(group)) {
-            if matches!(self.find(self.hash(key), key), Place::Free(_)) {
+            if matches!(self.find(self.hash(key), key), TableSlot::Free(_)) {
                 groups += 1;
                 bytes += key.len();
             }
@@ -246,11 +246,11 @@ impl Groups {
             let place = self.find(hash, key);
             for (states, others) in self.states.iter_mut().zip(&more.states) {
                 match place {
-                    Place::Known(known) => states[known as usize].merge(others[group].clone()),
-                    Place::Free(_) => states.push(others[group].clone()),
+                    TableSlot::Known(known) => states[known as usize].merge(others[group].clone()),
+                    TableSlot::Free(_) => states.push(others[group].clone()),
                 }
             }
-            if let Place::Free(slot) = place {
+            if let TableSlot::Free(slot) = place {
                 self.values.extend_from_slice(&more.values[group * keys..][..keys]);
                 self.insert(slot, hash, key);
             }
@@ -310,7 +310,7 @@ fn write_key(
         return Ok(());
     }
     match &vector.data {
-        Data::Text(spans, heap) => write_text(spans[row].of(heap.bytes(block)), key),
+        Data::Text(spans, heap) => write_text(spans[row].slice(heap.bytes(block)), key),
         Data::Int(ints) => write_bytes(b'i', &ints[row].to_le_bytes(), key),
         Data::Float(floats) => write_bytes(b'f', &floats[row].to_bits().to_le_bytes(), key),
         Data::Decimal(decimals) => write_decimal(decimals[row], key),

@@ -124,7 +124,7 @@ impl Family {
         let mut key = Vec::new();
         all.for_each(|row| {
             key.clear();
-            let complete = self.keys.iter().all(|node| part(keys.of(*node), row, block, &mut key));
+            let complete = self.keys.iter().all(|node| part(keys.get(*node), row, block, &mut key));
             if complete && let Some(group) = self.groups.get(&key[..]) {
                 rows_of[*group].push(row as u32);
                 group_of.push((row as u32, *group));
@@ -159,7 +159,7 @@ impl Family {
 fn part(vector: &Vector, row: usize, block: &[u8], key: &mut Vec<u8>) -> bool {
     match &vector.data {
         Data::Text(spans, heap) if !spans[row].is_absent() => {
-            push_part(spans[row].of(heap.bytes(block)), key);
+            push_part(spans[row].slice(heap.bytes(block)), key);
             true
         }
         Data::Int(ints) if vector.tags.get(row) == Tag::Present => {

@@ -21,11 +21,11 @@ const SHORT_BYTES: u64 = 4 << 20;
 /// The most bytes of short pages and values that one evaluation takes without counting them.
 const FREE_BYTES: u64 = 32 << 20;
 /// The longest wait for room.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The factor by which waiting is longer in [`Reader::hold_for_part`].
-const MORE_PATIENCE: u32 = 6;
-/// The factor by which waiting is longer in [`Reader::hold_throughout`].
-const MOST_PATIENCE: u32 = 60;
+const WAIT_LIMIT: Duration = Duration::from_secs(5);
+/// The factor by which waiting is longer in [`MemoryConsumer::reserve_for_range`].
+const RANGE_WAIT_FACTOR: u32 = 6;
+/// The factor by which waiting is longer in [`MemoryConsumer::reserve_throughout`].
+const STATEMENT_WAIT_FACTOR: u32 = 60;
 
 /// The message if there is no room.
 pub(super) const NO_ROOM: &str =
@@ -33,7 +33,7 @@ pub(super) const NO_ROOM: &str =
 
 /// Returns the error for a wait for room that timed out.
 #[cold]
-pub(super) fn no_room() -> SelectError {
+pub(super) fn out_of_memory() -> SelectError {
     SelectError::new(SelectErrorCode::Busy, NO_ROOM)
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Budget {
 /// The reader of one object. It may hold any amount while no other reader holds anything, so that a statement that
 /// runs alone never fails.
 #[derive(Debug, Clone)]
-pub(super) struct Reader {
+pub(super) struct MemoryConsumer {
     budget: Arc<Budget>,
     id: u64,
     /// The bytes it holds without counting them.
@@ -61,8 +61,8 @@ pub(super) struct Reader {
 
 /// The reserved room of a page or value; dropping it frees the room.
 #[derive(Debug)]
-pub(super) struct Held {
-    reader: Reader,
+pub(super) struct Reservation {
+    reader: MemoryConsumer,
     bytes: u64,
     is_counted: bool,
 }
@@ -79,52 +79,52 @@ impl Budget {
     }
 }
 
-impl Reader {
+impl MemoryConsumer {
     /// Creates a reader that uses the budget of the process.
     pub(super) fn new() -> Self {
         static PROCESS: LazyLock<Arc<Budget>> = LazyLock::new(|| {
-            Arc::new(Budget::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], PATIENCE))
+            Arc::new(Budget::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], WAIT_LIMIT))
         });
-        Self::of(&PROCESS)
+        Self::with_budget(&PROCESS)
     }
 
-    fn of(budget: &Arc<Budget>) -> Self {
+    fn with_budget(budget: &Arc<Budget>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { budget: Arc::clone(budget), id, free: Arc::default() }
     }
 
-    /// Waits for room for `bytes` bytes. Returns `None` after [`PATIENCE`].
-    pub(super) fn hold(&self, bytes: u64) -> Option<Held> {
-        self.hold_within(bytes, self.budget.bytes, self.budget.patience)
+    /// Waits for room for `bytes` bytes. Returns `None` after [`WAIT_LIMIT`].
+    pub(super) fn reserve(&self, bytes: u64) -> Option<Reservation> {
+        self.try_reserve(bytes, self.budget.bytes, self.budget.patience)
     }
 
     /// Waits for room that is held while parts of an object are read. The wait is longer, because the readers that
     /// hold such room wait for pages at most, and for a shorter time.
-    pub(super) fn hold_for_part(&self, bytes: u64) -> Option<Held> {
-        self.hold_within(bytes, self.budget.bytes, self.budget.patience * MORE_PATIENCE)
+    pub(super) fn reserve_for_range(&self, bytes: u64) -> Option<Reservation> {
+        self.try_reserve(bytes, self.budget.bytes, self.budget.patience * RANGE_WAIT_FACTOR)
     }
 
     /// Waits for room that is held to the end of a statement. Such room takes at most half of the budget; otherwise
     /// all readers might wait for one another.
-    pub(super) fn hold_throughout(&self, bytes: u64) -> Option<Held> {
-        self.hold_within(bytes, self.budget.bytes / 2, self.budget.patience * MOST_PATIENCE)
+    pub(super) fn reserve_throughout(&self, bytes: u64) -> Option<Reservation> {
+        self.try_reserve(bytes, self.budget.bytes / 2, self.budget.patience * STATEMENT_WAIT_FACTOR)
     }
 
-    fn hold_within(&self, bytes: u64, most: u64, patience: Duration) -> Option<Held> {
+    fn try_reserve(&self, bytes: u64, most: u64, patience: Duration) -> Option<Reservation> {
         let budget = &*self.budget;
         let is_counted = !self.is_free(bytes);
         if is_counted {
             let deadline = Instant::now() + patience;
             let mut taken = budget.taken();
-            while !self.has_room(&taken, bytes, most) {
+            while !self.fits(&taken, bytes, most) {
                 let left = deadline.checked_duration_since(Instant::now())?;
                 let waited = budget.freed.wait_timeout(taken, left);
                 taken = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
             *taken.entry(self.id).or_default() += bytes;
         }
-        Some(Held { reader: self.clone(), bytes, is_counted })
+        Some(Reservation { reader: self.clone(), bytes, is_counted })
     }
 
     /// Takes bytes without counting them, and returns whether that is possible.
@@ -134,22 +134,22 @@ impl Reader {
         bytes <= short && self.free.try_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
-    fn has_room(&self, taken: &BTreeMap<u64, u64>, bytes: u64, most: u64) -> bool {
+    fn fits(&self, taken: &BTreeMap<u64, u64>, bytes: u64, most: u64) -> bool {
         let all: u64 = taken.values().sum();
         all.saturating_add(bytes) <= most || taken.keys().all(|id| *id == self.id)
     }
 }
 
-impl Held {
+impl Reservation {
     /// Returns the number of reserved bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        let Reader { budget, id, free } = &self.reader;
+        let MemoryConsumer { budget, id, free } = &self.reader;
         if !self.is_counted {
             free.fetch_sub(self.bytes, Ordering::Relaxed);
             return;
@@ -170,21 +170,21 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
-    fn readers(patience: Duration) -> [Reader; 2] {
+    fn readers(patience: Duration) -> [MemoryConsumer; 2] {
         let budget = Arc::new(Budget::new(100, [10, 30], patience));
-        [Reader::of(&budget), Reader::of(&budget)]
+        [MemoryConsumer::with_budget(&budget), MemoryConsumer::with_budget(&budget)]
     }
 
     #[test]
     fn long_pages_share_a_budget_and_short_ones_need_none() {
         let [one, other] = readers(Duration::ZERO);
-        let first = one.hold(60).unwrap();
-        assert!(other.hold(41).is_none());
-        let second = other.hold(40).unwrap();
-        assert!(one.hold(11).is_none() && other.hold(11).is_none());
-        assert!(one.hold(10).is_some());
+        let first = one.reserve(60).unwrap();
+        assert!(other.reserve(41).is_none());
+        let second = other.reserve(40).unwrap();
+        assert!(one.reserve(11).is_none() && other.reserve(11).is_none());
+        assert!(one.reserve(10).is_some());
         drop(first);
-        assert!(one.hold(60).is_some());
+        assert!(one.reserve(60).is_some());
         drop(second);
         assert!(one.budget.taken().is_empty());
     }
@@ -192,42 +192,42 @@ mod tests {
     #[test]
     fn what_is_held_throughout_leaves_room() {
         let [one, other] = readers(Duration::ZERO);
-        let _first = one.hold_throughout(40).unwrap();
-        assert!(other.hold_throughout(11).is_none());
-        assert!(other.hold(60).is_some());
+        let _first = one.reserve_throughout(40).unwrap();
+        assert!(other.reserve_throughout(11).is_none());
+        assert!(other.reserve(60).is_some());
         // A single reader may hold any amount.
-        assert!(one.hold_throughout(1000).is_some());
+        assert!(one.reserve_throughout(1000).is_some());
     }
 
     #[test]
     fn many_short_pages_are_counted() {
         let [one, other] = readers(Duration::ZERO);
-        let _other = other.hold(95).unwrap();
-        let first = one.hold(10).unwrap();
-        let _two = [one.hold(10).unwrap(), one.hold(10).unwrap()];
-        assert!(one.hold(6).is_none());
-        assert!(one.hold(5).is_some());
+        let _other = other.reserve(95).unwrap();
+        let first = one.reserve(10).unwrap();
+        let _two = [one.reserve(10).unwrap(), one.reserve(10).unwrap()];
+        assert!(one.reserve(6).is_none());
+        assert!(one.reserve(5).is_some());
         drop(first);
-        assert!(one.clone().hold(6).is_some());
+        assert!(one.clone().reserve(6).is_some());
         // Each reader has its own uncounted bytes.
-        assert!(other.hold(10).is_some());
+        assert!(other.reserve(10).is_some());
     }
 
     #[test]
     fn who_reads_alone_has_room_for_any_page() {
         let [one, other] = readers(Duration::ZERO);
-        let held = [one.hold(1000).unwrap(), one.hold(1000).unwrap()];
-        assert!(other.hold(11).is_none());
+        let held = [one.reserve(1000).unwrap(), one.reserve(1000).unwrap()];
+        assert!(other.reserve(11).is_none());
         drop(held);
-        assert!(other.hold(1000).is_some());
+        assert!(other.reserve(1000).is_some());
     }
 
     #[test]
     fn who_waits_for_room_goes_on_when_there_is_some() {
         let [one, other] = readers(Duration::MAX / 1_000_000_000);
-        let held = one.hold(100).unwrap();
+        let held = one.reserve(100).unwrap();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| other.hold(50).is_some());
+            let waiting = scope.spawn(|| other.reserve(50).is_some());
             drop(held);
             assert!(waiting.join().unwrap());
         });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 
-use super::ahead::Ahead;
+use super::ahead::Readahead;
 use super::members::Members;
 use super::source::{ObjectSource, SourceReader};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
@@ -27,7 +27,7 @@ pub(crate) enum Input {
     /// Streams of bzip2, one after the other, each possibly padded with zeros.
     Bzip2(Box<Members<BzDecoder<BufReader<SourceReader>>>>),
     /// A compressed input that another thread reads.
-    Ahead(Ahead),
+    Ahead(Readahead),
 }
 
 impl Input {
@@ -52,7 +52,7 @@ impl Input {
     /// Decompresses the rest of the object on another thread. Does nothing if no thread can be started.
     pub(crate) fn read_ahead(&mut self) {
         if let Self::Gzip(_) | Self::Bzip2(_) = self
-            && let Some((ahead, hand)) = Ahead::start(self.bytes_scanned())
+            && let Some((ahead, hand)) = Readahead::start(self.bytes_scanned())
         {
             let input = std::mem::replace(self, Self::Ahead(ahead));
             // If the thread has ended, reading fails.

@@ -159,7 +159,7 @@ impl Evaluation {
                     JsonReader::open(&source, *layout, compression, range, &query.from);
                 let statement = Arc::new(Statement::compile(&query, &mut schema, now)?);
                 let whole_rows = matches!(statement.answer, Answer::Star);
-                let memory = held::Reader::new();
+                let memory = held::MemoryConsumer::new();
                 let tell = move |reader: JsonReader, schema| {
                     let reader = reader.with_max_rows(max_rows).sharing(memory.clone());
                     reader.read_only(schema, whole_rows)
@@ -179,7 +179,7 @@ impl Evaluation {
                 Execution::new(statement, Box::new(tell(reader, schema)), writer)?
             }
         };
-        let is_compressed = compression != Compression::None && object_bytes >= MIN_AHEAD_BYTES;
+        let is_compressed = compression != Compression::None && object_bytes >= MIN_READAHEAD_BYTES;
         Ok(Self { execution, divisible, is_compressed })
     }
 
@@ -283,7 +283,7 @@ impl Evaluation {
 }
 
 /// The least size in bytes at which a compressed object gets its own decompression thread.
-const MIN_AHEAD_BYTES: u64 = 1 << 20;
+const MIN_READAHEAD_BYTES: u64 = 1 << 20;
 
 /// Returns the most rows of a batch. Every operator keeps its values for a whole batch, so longer statements get
 /// fewer rows. All values together stay within some 100 MB.

@@ -41,7 +41,7 @@ impl Span {
 
     /// Returns the text. It is empty for a span outside `heap`, as spans of absent values are.
     #[inline(always)]
-    pub(crate) fn of(self, heap: &[u8]) -> &[u8] {
+    pub(crate) fn slice(self, heap: &[u8]) -> &[u8] {
         heap.get(self.start()..self.start() + self.len()).unwrap_or_default()
     }
 
@@ -303,7 +303,7 @@ impl Vector {
                 to.truncate(before);
                 let bytes = heap.bytes(&[]);
                 for span in &from[..count] {
-                    let part = span.of(bytes);
+                    let part = span.slice(bytes);
                     if text.len() + part.len() > Span::NULL.start() {
                         return false;
                     }
@@ -382,7 +382,7 @@ impl Vector {
                 Tag::Null => Value::Null,
                 Tag::Missing => Value::Missing,
                 Tag::Present => {
-                    let text = spans[row].of(heap.bytes(block));
+                    let text = spans[row].slice(heap.bytes(block));
                     Value::String(std::str::from_utf8(text).ok()?.into())
                 }
             },

@@ -23,7 +23,7 @@ use datafusion::optimizer::{
     Analyzer, AnalyzerRule, ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule,
 };
 
-use super::exact::{Counted, Number};
+use super::exact::{Number, UnitType};
 use super::{
     array_has, decimal_comparisons, distinct_from_null, exclusive_or, far_dates,
     flipped_comparisons, float_zeros, in_lists, intervals, lossy_casts, mixed_instants,
@@ -42,7 +42,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     let simplifier = optimizer.rules.iter().position(|rule| rule.name() == "simplify_expressions");
     let simplifier =
         simplifier.ok_or_else(|| internal_datafusion_err!("there is no simplify_expressions"))?;
-    optimizer.rules.insert(simplifier + 1, Arc::new(Narrow));
+    optimizer.rules.insert(simplifier + 1, Arc::new(NarrowComparisons));
     optimizer.rules.insert(simplifier, Arc::new(Prepare));
     let functions = builder.scalar_functions().get_or_insert_default();
     let years = functions.iter().find(|it| it.name() == "date_part").map(years::guarded);
@@ -182,9 +182,9 @@ impl OptimizerRule for Prepare {
 /// Compares columns instead of their widened values, once the simplifier has computed constants. Runs after the
 /// simplifier.
 #[derive(Debug)]
-pub(super) struct Narrow;
+pub(super) struct NarrowComparisons;
 
-impl OptimizerRule for Narrow {
+impl OptimizerRule for NarrowComparisons {
     fn name(&self) -> &str {
         "narrow_comparisons"
     }
@@ -492,7 +492,7 @@ fn beside(expr: &Expr, data_type: &DataType, op: Operator, other: &Expr) -> Opti
     if let Some(literal) = decimal_comparisons::as_decimal(other, data_type) {
         return Some(binary_expr(expr.clone(), op, literal));
     }
-    let counted = Counted::of(data_type)?;
+    let counted = UnitType::from_type(data_type)?;
     // If both sides are constants, DataFusion computes the answer.
     if matches!(expr, Expr::Literal(..)) {
         return None;
@@ -503,7 +503,7 @@ fn beside(expr: &Expr, data_type: &DataType, op: Operator, other: &Expr) -> Opti
 fn in_list(expr: &Expr, list: &[Expr], negated: bool, schema: &DFSchema) -> Option<Expr> {
     let data_type = expr.get_type(schema).ok()?;
     let is_null = |item: &Expr| matches!(item, Expr::Literal(value, _) if value.is_null());
-    if let Some(counted) = Counted::of(&data_type) {
+    if let Some(counted) = UnitType::from_type(&data_type) {
         let mut exact = false;
         let mut values = Vec::with_capacity(list.len());
         let mut seen = HashSet::with_capacity(list.len());

@@ -15,7 +15,7 @@ use datafusion::optimizer::analyzer::type_coercion::coerce_union_schema;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 
-use super::exact::{Counted, Number};
+use super::exact::{Number, UnitType};
 use super::{Answer, Guard, mixed_instants, visit};
 
 pub(super) const GUARD: Guard = Guard {
@@ -155,16 +155,16 @@ fn is_no_double(text: &str) -> bool {
 /// Returns the function, to be registered with a session.
 pub(super) fn number() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
-    Arc::new(ScalarUDF::new_from_impl(Kept { signature }))
+    Arc::new(ScalarUDF::new_from_impl(ExactNumber { signature }))
 }
 
 /// A number with its text, which is a double unless its digits are needed.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Kept {
+struct ExactNumber {
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Kept {
+impl ScalarUDFImpl for ExactNumber {
     fn name(&self) -> &str {
         NAME
     }
@@ -378,7 +378,7 @@ pub(super) fn arguments(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr
     let with = |args| Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&call.func), args));
     if let ("nullif", [value, number]) = (call.func.name(), call.args.as_slice()) {
         let data_type = value.get_type(schema).ok()?;
-        let counted = Counted::of(&data_type).filter(|_| data_type.is_decimal());
+        let counted = UnitType::from_type(&data_type).filter(|_| data_type.is_decimal());
         if let (Some(counted), Some(number)) = (counted, constant(number)) {
             return Some(match counted.value(&number) {
                 Some(number) => with(vec![value.clone(), lit(number)]),

@@ -119,13 +119,13 @@ fn count_of_keys(order: &[OrderByExpr], keys: &[Expr], text: impl Fn(&Expr) -> S
 
 /// Adds a rule that removes equal keys, whatever their text.
 pub(super) fn install(rules: &mut Vec<AnalysisRule>) {
-    rules.insert(0, Arc::new(Once));
+    rules.insert(0, Arc::new(DistinctOnKeys));
 }
 
 #[derive(Debug)]
-struct Once;
+struct DistinctOnKeys;
 
-impl AnalyzerRule for Once {
+impl AnalyzerRule for DistinctOnKeys {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|node| match node {
             LogicalPlan::Distinct(Distinct::On(on)) => once(on),

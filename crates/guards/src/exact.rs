@@ -138,7 +138,7 @@ impl Number {
     /// not fit.
     pub(super) fn to_decimal(self, precision: u8, scale: i8) -> Option<i128> {
         let doubled = Self { mantissa: self.mantissa.checked_mul(i256::from_i128(2))?, ..self };
-        let Place { floor, exact } = doubled.within(Unit::Places(i32::from(scale)))?;
+        let FlooredValue { floor, exact } = doubled.within(Unit::Places(i32::from(scale)))?;
         // Halves and more are rounded away from zero.
         let two = i256::from_i128(2);
         let nearest = match (floor >= i256::ZERO, exact) {
@@ -160,7 +160,7 @@ impl Number {
     }
 
     /// Returns the number in whole units, or `None` if there are too many to count.
-    fn within(&self, unit: Unit) -> Option<Place> {
+    fn within(&self, unit: Unit) -> Option<FlooredValue> {
         let (factor, divisor) = match unit {
             Unit::Places(places) => (places.checked_sub(self.scale)?, i256::ONE),
             Unit::Days => (self.scale.checked_neg()?, i256::from_i128(i128::from(DAY))),
@@ -174,7 +174,7 @@ impl Number {
                 None => {
                     let negative = self.mantissa < i256::ZERO;
                     let floor = if negative { i256::MINUS_ONE } else { i256::ZERO };
-                    return Some(Place { floor, exact: self.mantissa == i256::ZERO });
+                    return Some(FlooredValue { floor, exact: self.mantissa == i256::ZERO });
                 }
             }
         };
@@ -182,7 +182,7 @@ impl Number {
         let exact = dividend.checked_rem(divisor)? == i256::ZERO;
         let below = !exact && dividend < i256::ZERO;
         let floor = if below { quotient.checked_sub(i256::ONE)? } else { quotient };
-        Some(Place { floor, exact })
+        Some(FlooredValue { floor, exact })
     }
 }
 
@@ -204,23 +204,23 @@ enum Unit {
 
 /// Whole units, rounded down, and whether they are exact.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct FlooredValue {
     floor: i256,
     exact: bool,
 }
 
 /// A type whose values are whole numbers of a unit.
 #[derive(Debug, Clone)]
-pub(super) struct Counted {
+pub(super) struct UnitType {
     data_type: DataType,
     unit: Unit,
     least: i256,
     greatest: i256,
 }
 
-impl Counted {
+impl UnitType {
     /// Returns the unit of whole numbers, decimals of up to 38 digits, dates and timestamps.
-    pub(super) fn of(data_type: &DataType) -> Option<Self> {
+    pub(super) fn from_type(data_type: &DataType) -> Option<Self> {
         use DataType as D;
         let whole = |least: i128, greatest: i128| (Unit::Places(0), least, greatest);
         let (unit, least, greatest) = match data_type {
@@ -250,7 +250,7 @@ impl Counted {
 
     /// Returns the value of the type that equals this number, if there is one.
     pub(super) fn value(&self, number: &Number) -> Option<ScalarValue> {
-        let Place { floor, exact } = number.within(self.unit)?;
+        let FlooredValue { floor, exact } = number.within(self.unit)?;
         (exact && floor >= self.least && floor <= self.greatest).then(|| self.literal(floor))?
     }
 
@@ -259,10 +259,11 @@ impl Counted {
         use Operator as O;
         let negative = number.mantissa < i256::ZERO;
         // A number with too many units is beyond all values.
-        let place = number
-            .within(self.unit)
-            .unwrap_or(Place { floor: if negative { i256::MIN } else { i256::MAX }, exact: false });
-        let Place { floor, exact } = place;
+        let place = number.within(self.unit).unwrap_or(FlooredValue {
+            floor: if negative { i256::MIN } else { i256::MAX },
+            exact: false,
+        });
+        let FlooredValue { floor, exact } = place;
         let reached = exact && floor >= self.least && floor <= self.greatest;
         if reached {
             return Some(binary_expr(expr, op, lit(self.literal(floor)?)));
@@ -372,7 +373,7 @@ mod tests {
         let long = number(&format!("1{}1", "0".repeat(200)));
         assert_ne!(long, number(&format!("1{}", "0".repeat(201))));
         let tiny = number(&format!("0.5{}1", "0".repeat(200)));
-        let cents = Counted::of(&DataType::Decimal128(5, 1)).unwrap();
+        let cents = UnitType::from_type(&DataType::Decimal128(5, 1)).unwrap();
         let compared = cents.compare(col("a"), Operator::GtEq, &tiny).unwrap();
         assert_eq!(compared.to_string(), r#"a >= Decimal128(0.6,5,1)"#);
     }
@@ -415,11 +416,11 @@ mod tests {
             (&decimal, Operator::Eq, "67.3", "a = Decimal128(67.3,4,1)"),
             (&second, Operator::Lt, "0.5", "a <= TimestampSecond(0, None)"),
         ] {
-            let counted = Counted::of(data_type).unwrap();
+            let counted = UnitType::from_type(data_type).unwrap();
             let compared = counted.compare(col("a"), op, &number(text)).unwrap();
             assert_eq!(compared.to_string(), expected, "{data_type} {op} {text}");
         }
-        let day = Counted::of(&DataType::Date32).unwrap();
+        let day = UnitType::from_type(&DataType::Date32).unwrap();
         let noon = Number::of_instant(-DAY / 2, 0);
         let compared = day.compare(col("a"), Operator::Lt, &noon).unwrap();
         assert_eq!(compared.to_string(), r#"a <= Date32("1969-12-31")"#);

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
-use super::exact::Counted;
+use super::exact::UnitType;
 use super::timestamp_comparisons;
 
 const MICROSECONDS: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
@@ -47,7 +47,7 @@ pub(super) fn unified(all: &[&Expr], types: &[DataType]) -> Option<Vec<Expr>> {
 
 fn is_far(expr: &Expr) -> bool {
     let number = timestamp_comparisons::constant(expr, &NANOSECONDS);
-    let counted = Counted::of(&NANOSECONDS);
+    let counted = UnitType::from_type(&NANOSECONDS);
     number.zip(counted).is_some_and(|(number, counted)| counted.value(&number).is_none())
 }
 

@@ -1,7 +1,7 @@
 //! Corrects the functional dependencies that DataFusion relies on.
 //!
 //! Four rules of DataFusion drop operations that a key makes superfluous: DISTINCT, columns of GROUP BY and ORDER BY,
-//! and the unused side of a LEFT JOIN. [`Careful`] passes them only dependencies that hold.
+//! and the unused side of a LEFT JOIN. [`SoundDependencies`] passes them only dependencies that hold.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ const TRUSTING: [&str; 4] = [
 pub(super) fn install(rules: &mut [LogicalRule]) -> Result<()> {
     for name in TRUSTING {
         let rule = rule(rules, name)?;
-        *rule = Arc::new(Careful { inner: Arc::clone(rule) });
+        *rule = Arc::new(SoundDependencies { inner: Arc::clone(rule) });
     }
     Ok(())
 }
@@ -129,11 +129,11 @@ impl RelationPlanner for Tables {
 
 /// A rule that only gets dependencies that hold.
 #[derive(Debug)]
-struct Careful {
+struct SoundDependencies {
     inner: LogicalRule,
 }
 
-impl OptimizerRule for Careful {
+impl OptimizerRule for SoundDependencies {
     fn name(&self) -> &str {
         self.inner.name()
     }

@@ -76,12 +76,13 @@ pub(super) const GUARD: Guard = Guard {
 ///
 /// If there is no rule that pushes filters down.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
-    let [before, after] = [Of::Others, Of::Filters].map(|of| Arc::new(Guarded { of }));
+    let [before, after] =
+        [GuardStage::Others, GuardStage::Filters].map(|of| Arc::new(Guarded { of }));
     insert_around(rules, "FilterPushdown", before, after)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum GuardStage {
     /// Filters, after scans have taken the conditions that they can decide.
     Filters,
     /// All other expressions, which a scan may still compute later.
@@ -90,7 +91,7 @@ enum Of {
 
 #[derive(Debug)]
 struct Guarded {
-    of: Of,
+    of: GuardStage,
 }
 
 impl PhysicalOptimizerRule for Guarded {
@@ -100,16 +101,16 @@ impl PhysicalOptimizerRule for Guarded {
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let each = |node: Arc<dyn ExecutionPlan>| match self.of {
-            Of::Filters => filter(node),
-            Of::Others => other(node),
+            GuardStage::Filters => filter(node),
+            GuardStage::Others => other(node),
         };
         plan.transform_up(each).data()
     }
 
     fn name(&self) -> &str {
         match self.of {
-            Of::Filters => "guarded_filters",
-            Of::Others => "guarded_conditions",
+            GuardStage::Filters => "guarded_filters",
+            GuardStage::Others => "guarded_conditions",
         }
     }
 
@@ -124,13 +125,13 @@ impl PhysicalOptimizerRule for Guarded {
 ///
 /// If the condition references a column that the schema lacks.
 pub fn guarded(condition: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Arc<dyn PhysicalExpr>> {
-    Ok(Guards { schema }.of(&condition, true)?.unwrap_or(condition))
+    Ok(Guards { schema }.wrap(&condition, true)?.unwrap_or(condition))
 }
 
 fn filter(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(Transformed::no(node)) };
     let guards = Guards { schema: &filter.input().schema() };
-    let Some(predicate) = guards.of(filter.predicate(), true)? else {
+    let Some(predicate) = guards.wrap(filter.predicate(), true)? else {
         return Ok(Transformed::no(node));
     };
     let guarded = FilterExecBuilder::from(filter).with_predicate(predicate).build()?;
@@ -171,7 +172,7 @@ fn of_projection(projection: &ProjectionExec) -> Result<Option<ProjectionExec>> 
     let mut any = false;
     let mut items = Vec::with_capacity(projection.expr().len());
     for item in projection.expr() {
-        let guarded = guards.of(&item.expr, false)?;
+        let guarded = guards.wrap(&item.expr, false)?;
         any |= guarded.is_some();
         let expr = guarded.unwrap_or_else(|| Arc::clone(&item.expr));
         items.push(ProjectionExpr::new(expr, item.alias.clone()));
@@ -191,7 +192,7 @@ fn of_aggregate(aggregate: &AggregateExec) -> Result<Option<AggregateExec>> {
     let guards = Guards { schema: &schema };
     let mut any = false;
     let mut guarded = |expr: &Arc<dyn PhysicalExpr>, is_filter| -> Result<_> {
-        let guarded = guards.of(expr, is_filter)?;
+        let guarded = guards.wrap(expr, is_filter)?;
         any |= guarded.is_some();
         Ok(guarded.unwrap_or_else(|| Arc::clone(expr)))
     };
@@ -220,7 +221,7 @@ fn of_aggregate(aggregate: &AggregateExec) -> Result<Option<AggregateExec>> {
 fn of_join(filter: Option<&JoinFilter>) -> Result<Option<JoinFilter>> {
     let Some(filter) = filter else { return Ok(None) };
     let guards = Guards { schema: filter.schema() };
-    let guarded = guards.of(filter.expression(), true)?;
+    let guarded = guards.wrap(filter.expression(), true)?;
     Ok(guarded.map(|expr| {
         JoinFilter::new(expr, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
     }))
@@ -235,7 +236,7 @@ impl Guards<'_> {
     /// Returns the expression with guards around parts that may fail, or `None` if there are none.
     ///
     /// `is_filter` is true if NULL means the same as FALSE.
-    fn of(
+    fn wrap(
         self,
         expr: &Arc<dyn PhysicalExpr>,
         is_filter: bool,
@@ -251,7 +252,7 @@ impl Guards<'_> {
         flatten(expr, op, &mut parts);
         let (mut guards, mut guarded, mut volatile) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
-            let part = self.of(&part, is_filter)?.unwrap_or(part);
+            let part = self.wrap(&part, is_filter)?.unwrap_or(part);
             if self.may_fail(&part)? {
                 guarded.push(part);
             } else if is_volatile(&part) {
@@ -299,7 +300,7 @@ impl Guards<'_> {
         let mut any = false;
         let mut children = Vec::new();
         for child in expr.children() {
-            let guarded = self.of(child, false)?;
+            let guarded = self.wrap(child, false)?;
             any |= guarded.is_some();
             children.push(guarded.unwrap_or_else(|| Arc::clone(child)));
         }

@@ -176,18 +176,18 @@ pub(super) fn try_cast_function() -> Arc<ScalarUDF> {
 
 fn function(safe: bool) -> Arc<ScalarUDF> {
     let signature = Signature::any(2, Volatility::Immutable);
-    Arc::new(ScalarUDF::new_from_impl(Kept { signature, safe }))
+    Arc::new(ScalarUDF::new_from_impl(OpaqueCast { signature, safe }))
 }
 
 /// `sluice_cast(x, 'type')`: CAST in a form that no rule takes apart, and with the answers of the guards of casts.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Kept {
+struct OpaqueCast {
     signature: Signature,
     /// True if values that the type cannot hold become NULL.
     safe: bool,
 }
 
-impl ScalarUDFImpl for Kept {
+impl ScalarUDFImpl for OpaqueCast {
     fn name(&self) -> &str {
         if self.safe { TRY_CAST } else { CAST }
     }

@@ -35,15 +35,15 @@ pub(super) const GUARD: Guard = Guard {
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|it| matches!(it.name(), "min" | "max")) {
-        *function = changed_aggregate(function, OfFloats);
+        *function = changed_aggregate(function, FloatMinMax);
     }
 }
 
 /// DataFusion's `min` or `max` by group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct OfFloats;
+struct FloatMinMax;
 
-impl AggregateChange for OfFloats {
+impl AggregateChange for FloatMinMax {
     fn groups(
         self,
         inner: &AggregateUDF,
@@ -60,7 +60,7 @@ impl AggregateChange for OfFloats {
         let return_field: FieldRef = Arc::new(Field::new(name, bits, true));
         let args = AccumulatorArgs { return_field, ..args };
         let inner = inner.create_groups_accumulator(args)?;
-        Ok(Box::new(OfBits { inner, convert }))
+        Ok(Box::new(BitsMinMax { inner, convert }))
     }
 }
 
@@ -114,12 +114,12 @@ fn f64_back(array: &ArrayRef) -> ArrayRef {
 }
 
 /// Computes MIN or MAX of floats as whole numbers.
-struct OfBits {
+struct BitsMinMax {
     inner: Box<dyn GroupsAccumulator>,
     convert: Convert,
 }
 
-impl OfBits {
+impl BitsMinMax {
     fn to_bits(&self, values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         let [values] = values else {
             return internal_err!("MIN and MAX have one argument, not {}", values.len());
@@ -128,7 +128,7 @@ impl OfBits {
     }
 }
 
-impl GroupsAccumulator for OfBits {
+impl GroupsAccumulator for BitsMinMax {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],

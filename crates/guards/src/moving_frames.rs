@@ -79,20 +79,20 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
     // Their accumulators are exact, and rules of DataFusion identify `count` by its type.
     let unchanged = ["min", "max", "count", "grouping"];
     for function in functions.iter_mut().filter(|it| !unchanged.contains(&it.name())) {
-        *function = changed_aggregate(function, OfFrames);
+        *function = changed_aggregate(function, FrameAccumulator);
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct OfFrames;
+struct FrameAccumulator;
 
-impl AggregateChange for OfFrames {
+impl AggregateChange for FrameAccumulator {
     fn sliding(
         self,
         function: &AggregateUDF,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn Accumulator>> {
-        let fresh = Fresh::new(function, args);
+        let fresh = AccumulatorFactory::new(function, args);
         let is_float = |field: &FieldRef| field.data_type().is_floating();
         let subtracts = SUBTRACTING.contains(&function.name())
             && fresh.expr_fields.iter().chain([&fresh.return_field]).any(is_float);
@@ -105,7 +105,12 @@ impl AggregateChange for OfFrames {
         }
         if !fresh.is_distinct && (subtracts || SMALL.contains(&function.name())) {
             let newer = fresh.accumulator()?;
-            Ok(Box::new(Merged { fresh, older: Vec::new(), newer, newer_rows: VecDeque::new() }))
+            Ok(Box::new(TwoStackQueue {
+                fresh,
+                older: Vec::new(),
+                newer,
+                newer_rows: VecDeque::new(),
+            }))
         } else {
             Ok(Box::new(Recomputed { fresh, rows: VecDeque::new() }))
         }
@@ -114,7 +119,7 @@ impl AggregateChange for OfFrames {
 
 /// Creates accumulators for a whole frame.
 #[derive(Debug)]
-struct Fresh {
+struct AccumulatorFactory {
     function: AggregateUDF,
     return_field: FieldRef,
     schema: Schema,
@@ -127,7 +132,7 @@ struct Fresh {
     expr_fields: Vec<FieldRef>,
 }
 
-impl Fresh {
+impl AccumulatorFactory {
     fn new(function: &AggregateUDF, args: AccumulatorArgs) -> Self {
         Self {
             function: function.clone(),
@@ -165,15 +170,15 @@ impl Fresh {
 /// A queue of two stacks. Each row is accumulated at most twice, however long the frame. For each older row, a state
 /// covers all older rows from it on; the newer rows share one accumulator.
 #[derive(Debug)]
-struct Merged {
-    fresh: Fresh,
+struct TwoStackQueue {
+    fresh: AccumulatorFactory,
     /// States of the older rows. The last one covers all of them.
     older: Vec<Vec<ScalarValue>>,
     newer: Box<dyn Accumulator>,
     newer_rows: VecDeque<Vec<ArrayRef>>,
 }
 
-impl Merged {
+impl TwoStackQueue {
     /// Turns the newer rows into older ones.
     fn turn(&mut self) -> Result<()> {
         let mut suffix = self.fresh.accumulator()?;
@@ -198,7 +203,7 @@ impl Merged {
     }
 }
 
-impl Accumulator for Merged {
+impl Accumulator for TwoStackQueue {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.newer.update_batch(values)?;
         self.newer_rows.push_back(values.to_vec());
@@ -240,7 +245,7 @@ impl Accumulator for Merged {
 /// The rows of a frame, which are accumulated again for each answer.
 #[derive(Debug)]
 struct Recomputed {
-    fresh: Fresh,
+    fresh: AccumulatorFactory,
     rows: VecDeque<Vec<ArrayRef>>,
 }
 

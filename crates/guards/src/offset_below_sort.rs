@@ -50,21 +50,26 @@ const NUMBERS: &str = "CREATE TABLE offset_n AS SELECT * FROM \
 
 /// Keeps sorts above OFFSET while DataFusion adds and moves them.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
-    insert_around(rules, "EnsureRequirements", Arc::new(Fence::Add), Arc::new(Fence::Remove))
+    insert_around(
+        rules,
+        "EnsureRequirements",
+        Arc::new(SortFencePhase::Add),
+        Arc::new(SortFencePhase::Remove),
+    )
 }
 
 /// The two rules, before and after sorts are moved.
 #[derive(Debug, Clone, Copy)]
-enum Fence {
+enum SortFencePhase {
     Add,
     Remove,
 }
 
-impl PhysicalOptimizerRule for Fence {
+impl PhysicalOptimizerRule for SortFencePhase {
     fn optimize(&self, plan: Plan, _options: &ConfigOptions) -> Result<Plan> {
         match self {
             Self::Add if plan.exists(|node| Ok(skipping(node).is_some()))? => {
-                fenced(plan, Above::default())
+                fenced(plan, PushdownScope::default())
             }
             Self::Add => Ok(plan),
             Self::Remove => plan
@@ -99,7 +104,7 @@ fn skipping(node: &Plan) -> Option<&GlobalLimitExec> {
 
 /// Operations that the nodes above may move down to a node.
 #[derive(Debug, Clone, Copy, Default)]
-struct Above {
+struct PushdownScope {
     /// A sort can be moved down.
     sort: bool,
     /// A row limit can be moved down.
@@ -107,7 +112,7 @@ struct Above {
 }
 
 /// Replaces each limit that skips rows by a fence, if a sort or a node that requires one is above it.
-fn fenced(plan: Plan, above: Above) -> Result<Plan> {
+fn fenced(plan: Plan, above: PushdownScope) -> Result<Plan> {
     let requirements = plan.required_input_ordering();
     let sorts = plan.is::<SortExec>();
     let output = plan.is::<OutputRequirementExec>();
@@ -115,7 +120,7 @@ fn fenced(plan: Plan, above: Above) -> Result<Plan> {
     let children = children.map(|(child, required)| {
         let sort = above.sort || sorts || (required.is_some() && !output);
         let fetch = above.fetch || plan.fetch().is_some();
-        fenced(Arc::clone(child), Above { sort, fetch })
+        fenced(Arc::clone(child), PushdownScope { sort, fetch })
     });
     let children = children.collect::<Result<Vec<_>>>()?;
     let plan = replace_children_if_necessary(plan, children)?;

@@ -60,17 +60,19 @@ pub(super) fn install(builder: &mut SessionStateBuilder) {
 }
 
 fn function() -> ScalarUDF {
-    ScalarUDF::new_from_impl(All { signature: Signature::exact(Vec::new(), Volatility::Volatile) })
+    ScalarUDF::new_from_impl(OrderByAll {
+        signature: Signature::exact(Vec::new(), Volatility::Volatile),
+    })
 }
 
 /// Replaces ALL, which the parser treats as a column name, by a call of the function.
 pub(super) fn rewrite(statement: &mut Statement) {
-    let _ = visit(statement, &mut Written);
+    let _ = visit(statement, &mut OrderByAllRewriter);
 }
 
-struct Written;
+struct OrderByAllRewriter;
 
-impl VisitorMut for Written {
+impl VisitorMut for OrderByAllRewriter {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
@@ -105,11 +107,11 @@ fn call() -> Expr {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct All {
+struct OrderByAll {
     signature: Signature,
 }
 
-impl ScalarUDFImpl for All {
+impl ScalarUDFImpl for OrderByAll {
     fn name(&self) -> &str {
         NAME
     }

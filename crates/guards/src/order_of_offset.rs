@@ -38,7 +38,12 @@ const MANY: &str = "CREATE TABLE offset_u AS \
 
 /// Keeps sorts below OFFSET while DataFusion adds and removes them.
 pub(super) fn install(rules: &mut Vec<PhysicalRule>) -> Result<()> {
-    insert_around(rules, "EnsureRequirements", Arc::new(Mark::Add), Arc::new(Mark::Remove))
+    insert_around(
+        rules,
+        "EnsureRequirements",
+        Arc::new(SortMarkPhase::Add),
+        Arc::new(SortMarkPhase::Remove),
+    )
 }
 
 /// A row limit that no table reaches. A sort with a row limit is not removed.
@@ -46,12 +51,12 @@ const ALL: usize = usize::MAX / 4;
 
 /// The two rules, before and after sorts are removed.
 #[derive(Debug, Clone, Copy)]
-enum Mark {
+enum SortMarkPhase {
     Add,
     Remove,
 }
 
-impl PhysicalOptimizerRule for Mark {
+impl PhysicalOptimizerRule for SortMarkPhase {
     fn optimize(&self, plan: Plan, _options: &ConfigOptions) -> Result<Plan> {
         plan.transform_up(|node| match self {
             Self::Add => marked(node),

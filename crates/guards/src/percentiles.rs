@@ -67,11 +67,13 @@ impl AggregateChange for Interpolated {
         inner: &AggregateUDF,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn Accumulator>> {
-        let percentile = Percentile::of(&args);
+        let percentile = Percentile::from_args(&args);
         let (is_distinct, data_type) = (args.is_distinct, args.expr_fields[0].data_type().clone());
         let inner = inner.accumulator(args)?;
         Ok(match percentile? {
-            Some(percentile) => Box::new(One { inner, percentile, is_distinct, data_type }),
+            Some(percentile) => {
+                Box::new(SinglePercentile { inner, percentile, is_distinct, data_type })
+            }
             None => inner,
         })
     }
@@ -85,7 +87,7 @@ impl AggregateChange for Interpolated {
         inner: &AggregateUDF,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        let percentile = Percentile::of(&args);
+        let percentile = Percentile::from_args(&args);
         let data_type = args.expr_fields[0].data_type().clone();
         let inner = inner.create_groups_accumulator(args)?;
         Ok(match percentile? {
@@ -105,7 +107,7 @@ struct Percentile {
 impl Percentile {
     /// Returns the percentile of an aggregate, or `None` if the aggregate has no values or the percentile has too
     /// many digits.
-    fn of(args: &AccumulatorArgs) -> Result<Option<Self>> {
+    fn from_args(args: &AccumulatorArgs) -> Result<Option<Self>> {
         let (false, Some(share)) = (args.expr_fields[0].data_type().is_null(), args.exprs.get(1))
         else {
             return Ok(None);
@@ -169,14 +171,14 @@ impl Percentile {
 
 /// One percentile of the values that DataFusion collects.
 #[derive(Debug)]
-struct One {
+struct SinglePercentile {
     inner: Box<dyn Accumulator>,
     percentile: Percentile,
     is_distinct: bool,
     data_type: DataType,
 }
 
-impl Accumulator for One {
+impl Accumulator for SinglePercentile {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.inner.update_batch(values)
     }

@@ -48,13 +48,13 @@ const T: &str =
 
 /// Adds the rule at the end, because simplification may make keys equal, and DISTINCT ON becomes an aggregate.
 pub(super) fn install(rules: &mut Vec<LogicalRule>) {
-    rules.push(Arc::new(Once));
+    rules.push(Arc::new(DedupSortKeys));
 }
 
 #[derive(Debug)]
-struct Once;
+struct DedupSortKeys;
 
-impl OptimizerRule for Once {
+impl OptimizerRule for DedupSortKeys {
     fn name(&self) -> &str {
         "repeated_keys"
     }

@@ -191,7 +191,7 @@ impl WindowUDFImpl for SignedWindow {
         &self,
         args: PartitionEvaluatorArgs<'_>,
     ) -> Result<Box<dyn PartitionEvaluator>> {
-        Ok(Box::new(SignedPlaces { inner: self.inner.partition_evaluator_factory(args)? }))
+        Ok(Box::new(SignedScale { inner: self.inner.partition_evaluator_factory(args)? }))
     }
 
     fn simplify(&self) -> Option<WindowFunctionSimplification> {
@@ -228,12 +228,12 @@ impl WindowUDFImpl for SignedWindow {
 }
 
 #[derive(Debug)]
-struct SignedPlaces {
+struct SignedScale {
     inner: Box<dyn PartitionEvaluator>,
 }
 
 #[warn(clippy::missing_trait_methods)]
-impl PartitionEvaluator for SignedPlaces {
+impl PartitionEvaluator for SignedScale {
     fn memoize(&mut self, state: &mut WindowAggState) -> Result<()> {
         self.inner.memoize(state)
     }

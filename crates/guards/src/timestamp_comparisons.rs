@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
     ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
 };
 
-use super::exact::{Counted, Number, places};
+use super::exact::{Number, UnitType, places};
 use super::{Answer, Case, Guard};
 
 pub(super) const GUARD: Guard = Guard {
@@ -166,10 +166,10 @@ fn compared(call: &Expr, op: Operator, value: &ScalarValue, schema: &DFSchema) -
 }
 
 /// Returns the expression that a call widens, and its type.
-fn counted<'a>(call: &'a Expr, schema: &DFSchema) -> Option<(&'a Expr, Counted)> {
+fn counted<'a>(call: &'a Expr, schema: &DFSchema) -> Option<(&'a Expr, UnitType)> {
     let Expr::ScalarFunction(call) = call else { return None };
     let inner = call.args.first().filter(|_| call.func.name() == NAME)?;
-    Some((inner, Counted::of(&inner.get_type(schema).ok()?)?))
+    Some((inner, UnitType::from_type(&inner.get_type(schema).ok()?)?))
 }
 
 const NAME: &str = "sluice_instant";

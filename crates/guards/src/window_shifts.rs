@@ -101,7 +101,7 @@ impl WindowUDFImpl for Shift {
         let whole = args.ignore_nulls();
         let inner = self.inner.partition_evaluator_factory(args)?;
         Ok(match whole {
-            true => Box::new(Whole { inner }),
+            true => Box::new(WholePartition { inner }),
             false => inner,
         })
     }
@@ -142,11 +142,11 @@ impl WindowUDFImpl for Shift {
 
 /// An evaluator that gets all rows of a partition at once.
 #[derive(Debug)]
-struct Whole {
+struct WholePartition {
     inner: Box<dyn PartitionEvaluator>,
 }
 
-impl PartitionEvaluator for Whole {
+impl PartitionEvaluator for WholePartition {
     fn evaluate_all(&mut self, values: &[ArrayRef], num_rows: usize) -> Result<ArrayRef> {
         self.inner.evaluate_all(values, num_rows)
     }

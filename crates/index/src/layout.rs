@@ -308,7 +308,7 @@ fn trailer(tail: &[u8]) -> Result<(usize, u32)> {
 
 /// The position of a record in the data object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct RecordLocation {
     /// The offset of the record's first byte; for Parquet, the row number from 0.
     pub first: u64,
     /// The length of the record in bytes; 1 for Parquet.
@@ -328,7 +328,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// Adds an entry. Returns the bytes of the previous block if that is full.
-    pub fn push(&mut self, key: &[u8], place: Place) -> Option<Vec<u8>> {
+    pub fn push(&mut self, key: &[u8], place: RecordLocation) -> Option<Vec<u8>> {
         let full = if self.block.len() >= BLOCK_BYTES { self.end() } else { None };
         if self.block.is_empty() {
             self.now.first_key = key[..key.len().min(KEY_PREFIX)].to_vec();
@@ -376,7 +376,7 @@ impl Blocks {
 pub fn entries(
     mut block: &[u8],
     known: &BlockMessage,
-    mut entry: impl FnMut(&[u8], Place),
+    mut entry: impl FnMut(&[u8], RecordLocation),
 ) -> Result<()> {
     if block.len() as u64 != u64::from(known.bytes) || crc32fast::hash(block) != known.checksum {
         return damaged("a block of it is damaged");
@@ -390,7 +390,7 @@ pub fn entries(
         let first = read_number(&mut block).ok_or_else(wrong)?;
         // Every record has at least its line end.
         let bytes = read_number(&mut block).filter(|bytes| *bytes > 0).ok_or_else(wrong)?;
-        entry(key, Place { first, bytes });
+        entry(key, RecordLocation { first, bytes });
     }
     if !block.is_empty() {
         return Err(wrong());
@@ -432,7 +432,7 @@ mod tests {
         let mut object = MAGIC.to_vec();
         let mut blocks = Blocks::default();
         for (number, key) in keys.iter().enumerate() {
-            let place = Place { first: 10 * number as u64, bytes: 10 };
+            let place = RecordLocation { first: 10 * number as u64, bytes: 10 };
             object.extend(blocks.push(key, place).unwrap_or_default());
         }
         object.extend(blocks.end().unwrap_or_default());
@@ -494,7 +494,7 @@ mod tests {
     fn an_entry_of_no_bytes_is_damage() {
         let read = |bytes| {
             let mut blocks = Blocks::default();
-            blocks.push(b"key", Place { first: 7, bytes });
+            blocks.push(b"key", RecordLocation { first: 7, bytes });
             let block = blocks.end().unwrap();
             entries(&block, &blocks.done()[0], |_, _| {})
         };

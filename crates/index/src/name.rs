@@ -22,7 +22,7 @@ pub struct Tag(u64);
 impl Tag {
     /// Returns the FNV-1a hash, which is the same on every machine and in every version of this program.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn hash(bytes: &[u8]) -> Self {
         let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))
     }
@@ -30,7 +30,7 @@ impl Tag {
     /// Returns the tag of an object's version: its entity tag without quotes and its size in bytes.
     #[must_use]
     pub fn of_version(e_tag: &str, size: u64) -> Self {
-        Self::of(format!("{e_tag} {size}").as_bytes())
+        Self::hash(format!("{e_tag} {size}").as_bytes())
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_name_says_column_version_and_format() {
-        let (version, format) = (Tag::of_version("e", 7), Tag::of(b"f"));
+        let (version, format) = (Tag::of_version("e", 7), Tag::hash(b"f"));
         for column in ["price", "a.b", "a%2Fb"] {
             let name = Name::new(column.to_owned(), version, format);
             assert_eq!(Name::parse(&name.to_string()).as_ref(), Some(&name));
@@ -110,8 +110,8 @@ mod tests {
     /// Tags must never change: an index under another name is not found.
     #[test]
     fn tags_are_stable() {
-        assert_eq!(Tag::of(b"").to_string(), "cbf29ce484222325");
-        assert_eq!(Tag::of(b"foobar").to_string(), "85944171f73967e8");
-        assert_eq!(Tag::of_version("foo", 8), Tag::of(b"foo 8"));
+        assert_eq!(Tag::hash(b"").to_string(), "cbf29ce484222325");
+        assert_eq!(Tag::hash(b"foobar").to_string(), "85944171f73967e8");
+        assert_eq!(Tag::of_version("foo", 8), Tag::hash(b"foo 8"));
     }
 }

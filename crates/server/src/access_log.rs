@@ -25,7 +25,7 @@ impl std::fmt::Debug for AccessLog {
 }
 
 /// The parts of a request that appear in its line.
-pub(crate) struct Asked {
+pub(crate) struct LoggedRequest {
     /// The ID of the server's access key, if the request names it.
     key: Option<String>,
     line: String,
@@ -33,11 +33,11 @@ pub(crate) struct Asked {
     agent: String,
 }
 
-impl Asked {
+impl LoggedRequest {
     /// Extracts the logged parts from the head of a request. `access_key` is the ID of the server's access key. The
     /// signature of a presigned URL is left out, because a reader of the log could use it. Other key IDs are left
     /// out, too, because some users confuse the ID with the secret.
-    pub(crate) fn of(request: &Parts, access_key: Option<&str>) -> Self {
+    pub(crate) fn from_request(request: &Parts, access_key: Option<&str>) -> Self {
         let key = access_key.filter(|known| {
             access_keys(&request.uri, &request.headers).iter().any(|named| named == known)
         });
@@ -68,7 +68,7 @@ impl AccessLog {
     pub(crate) fn write(
         &self,
         peer: Option<SocketAddr>,
-        asked: &Asked,
+        asked: &LoggedRequest,
         (status, headers): (StatusCode, &HeaderMap),
         took: Duration,
     ) {

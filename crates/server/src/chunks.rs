@@ -27,7 +27,7 @@ const MAX_SIGNED_CHUNK: usize = 4 << 20;
 
 /// The form into which a chunked body is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ChunkSigning {
     /// A body without chunks.
     Joined,
     /// Unsigned chunks, split as they arrive.
@@ -37,25 +37,25 @@ pub(crate) enum Form {
 }
 
 /// Converts a chunked body to another form.
-pub(crate) fn chunks(body: Body, form: Form, state: BodyState) -> Body {
+pub(crate) fn chunks(body: Body, form: ChunkSigning, state: BodyState) -> Body {
     let body: DynByteStream = Box::pin(body);
     let (buffer, ready) = (BytesMut::new(), VecDeque::new());
     let inside: DynByteStream =
-        Box::pin(Chunks { body, form, state, buffer, ready, place: Place::Size });
+        Box::pin(Chunks { body, form, state, buffer, ready, place: ChunkState::Size });
     Body::from(inside)
 }
 
 struct Chunks {
     body: DynByteStream,
-    form: Form,
+    form: ChunkSigning,
     state: BodyState,
     buffer: BytesMut,
     /// Converted pieces that have not been returned yet.
     ready: VecDeque<Bytes>,
-    place: Place,
+    place: ChunkState,
 }
 
-enum Place {
+enum ChunkState {
     /// Before the line with a chunk's size.
     Size,
     /// Inside a chunk, with this many bytes left.
@@ -96,40 +96,40 @@ impl Chunks {
     /// Converts the next piece in the buffer; `false` if that needs more bytes.
     fn take(&mut self) -> Result<bool, StdError> {
         match self.place {
-            Place::Size => {
+            ChunkState::Size => {
                 let Some(end) = self.buffer.windows(2).position(|w| w == b"\r\n") else {
                     let too_long = self.buffer.len() > MAX_LINE;
                     return if too_long { Err(malformed()) } else { Ok(false) };
                 };
                 let line = self.buffer.split_to(end + 2).freeze();
                 let size = size(&line[..end])?;
-                if self.form == Form::Bounded {
+                if self.form == ChunkSigning::Bounded {
                     if size > MAX_SIGNED_CHUNK {
                         let limit = MAX_SIGNED_CHUNK;
                         return Err(self.state.set(BodyFault::ChunkTooLong { limit }));
                     }
                     self.ready.push_back(line);
-                } else if self.form == Form::Divided && size == 0 {
+                } else if self.form == ChunkSigning::Divided && size == 0 {
                     self.ready.push_back(Bytes::from_static(b"0\r\n"));
                 }
-                self.place = if size == 0 { Place::Trailers } else { Place::Data(size) };
+                self.place = if size == 0 { ChunkState::Trailers } else { ChunkState::Data(size) };
             }
-            Place::Data(size) => {
+            ChunkState::Data(size) => {
                 if self.buffer.is_empty() {
                     return Ok(false);
                 }
                 let piece = self.buffer.split_to(size.min(self.buffer.len())).freeze();
                 let rest = size - piece.len();
-                if self.form == Form::Divided {
+                if self.form == ChunkSigning::Divided {
                     self.ready.push_back(format!("{:x}\r\n", piece.len()).into());
                     self.ready.push_back(piece);
                     self.ready.push_back(Bytes::from_static(b"\r\n"));
                 } else {
                     self.ready.push_back(piece);
                 }
-                self.place = if rest == 0 { Place::Break } else { Place::Data(rest) };
+                self.place = if rest == 0 { ChunkState::Break } else { ChunkState::Data(rest) };
             }
-            Place::Break => {
+            ChunkState::Break => {
                 if self.buffer.len() < 2 {
                     return Ok(false);
                 }
@@ -137,16 +137,16 @@ impl Chunks {
                     return Err(malformed());
                 }
                 self.buffer.advance(2);
-                if self.form == Form::Bounded {
+                if self.form == ChunkSigning::Bounded {
                     self.ready.push_back(Bytes::from_static(b"\r\n"));
                 }
-                self.place = Place::Size;
+                self.place = ChunkState::Size;
             }
-            Place::Trailers if self.form == Form::Joined => {
+            ChunkState::Trailers if self.form == ChunkSigning::Joined => {
                 let too_long = self.buffer.len() > MAX_TRAILERS;
                 return if too_long { Err(malformed()) } else { Ok(false) };
             }
-            Place::Trailers => {
+            ChunkState::Trailers => {
                 let trailers = self.buffer.split().freeze();
                 if trailers.is_empty() {
                     return Ok(false);
@@ -174,8 +174,8 @@ impl Stream for Chunks {
             match ready!(self.body.as_mut().poll_next(cx)) {
                 Some(Ok(bytes)) => self.buffer.extend_from_slice(&bytes),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None if matches!(self.place, Place::Trailers) => {
-                    if self.form == Form::Joined {
+                None if matches!(self.place, ChunkState::Trailers) => {
+                    if self.form == ChunkSigning::Joined {
                         match trailers(&self.buffer.split()) {
                             Ok(trailers) => self.state.follow(trailers),
                             Err(error) => return Poll::Ready(Some(Err(error))),
@@ -201,7 +201,7 @@ mod tests {
     use futures::{StreamExt as _, executor::block_on};
 
     /// Converts a body that arrives in pieces of this many bytes.
-    fn read(text: &str, piece: usize, form: Form) -> Result<String, String> {
+    fn read(text: &str, piece: usize, form: ChunkSigning) -> Result<String, String> {
         let pieces: Vec<_> = text
             .as_bytes()
             .chunks(piece)
@@ -222,30 +222,33 @@ mod tests {
         let text = "5;chunk-signature=abc\r\nhello\r\n7\r\n, wor\r\n\r\n2\r\nld\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n";
         let inside = "hello, wor\r\nld";
         for piece in 1..text.len() + 1 {
-            assert_eq!(read(text, piece, Form::Joined).as_deref(), Ok(inside), "{piece}");
-            assert_eq!(read(text, piece, Form::Bounded).as_deref(), Ok(text), "{piece}");
-            let divided = read(text, piece, Form::Divided).unwrap();
-            assert_eq!(read(&divided, 7, Form::Joined).as_deref(), Ok(inside), "{piece}");
+            assert_eq!(read(text, piece, ChunkSigning::Joined).as_deref(), Ok(inside), "{piece}");
+            assert_eq!(read(text, piece, ChunkSigning::Bounded).as_deref(), Ok(text), "{piece}");
+            let divided = read(text, piece, ChunkSigning::Divided).unwrap();
+            assert_eq!(read(&divided, 7, ChunkSigning::Joined).as_deref(), Ok(inside), "{piece}");
             assert!(divided.ends_with("0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n"), "{divided}");
             assert!(!divided.contains("chunk-signature"), "{divided}");
         }
-        assert_eq!(read("0\r\n\r\n", 3, Form::Joined).as_deref(), Ok(""));
+        assert_eq!(read("0\r\n\r\n", 3, ChunkSigning::Joined).as_deref(), Ok(""));
     }
 
     #[test]
     fn long_chunks_are_divided_and_signed_ones_refused() {
         let text = "ffffffff\r\n0123456789abcdef";
         // A body that is cut off is an error, but only after the received bytes were returned.
-        assert!(read(text, 8, Form::Divided).unwrap_err().contains("end of file"));
-        assert!(read(text, 8, Form::Bounded).unwrap_err().contains("at most 4194304 bytes"));
+        assert!(read(text, 8, ChunkSigning::Divided).unwrap_err().contains("end of file"));
+        assert!(
+            read(text, 8, ChunkSigning::Bounded).unwrap_err().contains("at most 4194304 bytes")
+        );
         let most = format!("{MAX_SIGNED_CHUNK:x}\r\n");
-        assert!(read(&most, 8, Form::Bounded).unwrap_err().contains("end of file"));
+        assert!(read(&most, 8, ChunkSigning::Bounded).unwrap_err().contains("end of file"));
         let divided = "10\r\n0123456789abcdef\r\n0\r\n\r\n";
         let small = "8\r\n01234567\r\n8\r\n89abcdef\r\n0\r\n\r\n";
         let (head, tail) = divided.split_at(12);
         let body = futures::stream::iter([head, tail].map(|s| Ok::<_, io::Error>(Bytes::from(s))));
         let body = Body::from(s3s::dto::StreamingBlob::wrap(body));
-        let body: DynByteStream = Box::pin(chunks(body, Form::Divided, BodyState::default()));
+        let body: DynByteStream =
+            Box::pin(chunks(body, ChunkSigning::Divided, BodyState::default()));
         let pieces = block_on(body.map(Result::unwrap).collect::<Vec<_>>()).concat();
         assert_eq!(String::from_utf8(pieces).unwrap(), small);
     }
@@ -260,7 +263,8 @@ mod tests {
         ] {
             let state = BodyState::default();
             let body = Body::from(Bytes::from(format!("1\r\na\r\n0\r\n{text}")));
-            let mut joined: DynByteStream = Box::pin(chunks(body, Form::Joined, state.clone()));
+            let mut joined: DynByteStream =
+                Box::pin(chunks(body, ChunkSigning::Joined, state.clone()));
             while let Some(item) = block_on(joined.next()) {
                 assert_eq!(item.unwrap(), "a");
             }
@@ -270,7 +274,7 @@ mod tests {
         let long = format!("0\r\na:{}\r\n\r\n", "b".repeat(MAX_TRAILERS));
         for text in ["0\r\nbroken\r\n\r\n", "0\r\na:b\r\n\r\nc:d\r\n", "0\r\na b:c\r\n\r\n", &*long]
         {
-            assert!(read(text, 100, Form::Joined).is_err(), "{text:?}");
+            assert!(read(text, 100, ChunkSigning::Joined).is_err(), "{text:?}");
         }
     }
 
@@ -279,10 +283,10 @@ mod tests {
         for text in
             ["5\r\nhel", "5\r\nhello", "x\r\n", "+5\r\nhello\r\n0\r\n", "5\r\nhelloXX0\r\n", ""]
         {
-            for form in [Form::Joined, Form::Divided, Form::Bounded] {
+            for form in [ChunkSigning::Joined, ChunkSigning::Divided, ChunkSigning::Bounded] {
                 assert!(read(text, 2, form).is_err(), "{text:?}");
             }
         }
-        assert!(read(&"1".repeat(3000), 100, Form::Joined).is_err());
+        assert!(read(&"1".repeat(3000), 100, ChunkSigning::Joined).is_err());
     }
 }

@@ -13,8 +13,8 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, sleep};
 
 use crate::front::Front;
-use crate::link::{Link, Shaped};
-use crate::pace::PacedSocket;
+use crate::link::{Link, ShapedSocket};
+use crate::pace::MinRateSocket;
 
 /// The time that running requests get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ const MAX_HEAD: usize = 64 * 1024;
 /// The bytes of a connection that are read at a time, and the bytes of an answer that may wait for the client.
 const BUFFER: usize = 128 * 1024;
 /// The time without any bytes after which a connection may be closed to make room for a new one.
-const SILENT: Duration = Duration::from_secs(1);
+const MIN_IDLE: Duration = Duration::from_secs(1);
 
 /// The time at which a connection last moved bytes.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Activity {
         self.moved.store(now, Ordering::Relaxed);
     }
 
-    fn silent(&self) -> Duration {
+    fn idle_for(&self) -> Duration {
         let moved = Duration::from_millis(self.moved.load(Ordering::Relaxed));
         self.opened.elapsed().saturating_sub(moved)
     }
@@ -64,14 +64,14 @@ impl Connections {
 
     /// Returns true if there is room for another connection, or one that may be closed for it.
     fn has_room(&self) -> bool {
-        self.open.len() < self.most || self.longest_silent().is_some()
+        self.open.len() < self.most || self.longest_idle().is_some()
     }
 
     /// Returns the connection that is to be closed next.
-    fn longest_silent(&self) -> Option<Id> {
-        let silent = self.open.iter().map(|(id, (activity, _))| (activity.silent(), *id));
+    fn longest_idle(&self) -> Option<Id> {
+        let silent = self.open.iter().map(|(id, (activity, _))| (activity.idle_for(), *id));
         let (silent, id) = silent.max_by_key(|(silent, _)| *silent)?;
-        (silent >= SILENT).then_some(id)
+        (silent >= MIN_IDLE).then_some(id)
     }
 
     fn add(
@@ -80,7 +80,7 @@ impl Connections {
         connection: impl Future<Output = ()> + Send + 'static,
     ) {
         if self.open.len() >= self.most
-            && let Some((_, task)) = self.longest_silent().and_then(|id| self.open.remove(&id))
+            && let Some((_, task)) = self.longest_idle().and_then(|id| self.open.remove(&id))
         {
             tracing::debug!("too many connections: a silent one is closed");
             task.abort();
@@ -131,7 +131,7 @@ pub(crate) async fn accept(
                 }
             },
             () = connections.ended() => {}
-            () = sleep(SILENT), if !has_room => {}
+            () = sleep(MIN_IDLE), if !has_room => {}
             _ = stopped.changed() => break,
         }
     }
@@ -160,13 +160,13 @@ fn serve(
     if let Err(e) = socket.set_nodelay(true) {
         tracing::debug!("cannot switch off delays: {e}");
     }
-    let socket = PacedSocket::new(socket, front.limits(), activity);
+    let socket = MinRateSocket::new(socket, front.limits(), activity);
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(front.limits().client_timeout)
         .max_header_size(MAX_HEAD)
         .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(Shaped::new(socket, link)), front);
+        .serve_connection(TokioIo::new(ShapedSocket::new(socket, link)), front);
     let connection = graceful.watch(connection);
     async move {
         if let Err(e) = connection.await {
@@ -195,7 +195,12 @@ mod tests {
         let ids = [5, 9, 7].map(|seconds| {
             assert!(connections.has_room());
             connections.add(silent_for(seconds), std::future::pending());
-            *connections.open.iter().find(|(_, (a, _))| a.silent().as_secs() == seconds).unwrap().0
+            *connections
+                .open
+                .iter()
+                .find(|(_, (a, _))| a.idle_for().as_secs() == seconds)
+                .unwrap()
+                .0
         });
         for gone in [ids[1], ids[2], ids[0]] {
             assert!(connections.has_room() && connections.open.contains_key(&gone));

@@ -14,9 +14,9 @@ use s3s::path::S3Path;
 use s3s::service::S3Service;
 use s3s::{Body, HttpError, S3Error, s3_error};
 
-use crate::access_log::{AccessLog, Asked};
+use crate::access_log::{AccessLog, LoggedRequest};
 use crate::api::CUT;
-use crate::chunks::{Form, chunks};
+use crate::chunks::{ChunkSigning, chunks};
 use crate::health::Probe;
 use crate::hosts::{Hosts, refuse_odd_hosts};
 use crate::limits::Limits;
@@ -85,7 +85,7 @@ impl Front {
     async fn logged(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
         let Some(log) = self.settings.access_log.clone() else { return self.answer(request).await };
         let (head, body) = request.into_parts();
-        let asked = Asked::of(&head, self.settings.access_key.as_deref());
+        let asked = LoggedRequest::from_request(&head, self.settings.access_key.as_deref());
         let (peer, begun) = (self.peer, Instant::now());
         let response = Box::pin(self.answer(Request::from_parts(head, body))).await?;
         log.write(peer, &asked, (response.status(), response.headers()), begun.elapsed());
@@ -93,7 +93,7 @@ impl Front {
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
-        if let Some(probe) = Probe::of(&request) {
+        if let Some(probe) = Probe::from_request(&request) {
             let is_bucket = self.settings.anonymous;
             if let Some(answer) = probe.answer(&self.settings.store, is_bucket).await {
                 return Ok(answer);
@@ -235,8 +235,8 @@ fn refuse_forms<B>(request: &Request<B>) -> Result<(), S3Error> {
 /// Splits or refuses long chunks of a body, because `s3s` keeps each chunk in memory until it is complete.
 fn bound_chunks(request: &mut Request<Body>, state: &BodyState) {
     let form = match request.headers().get(CONTENT_HASH).map(HeaderValue::as_bytes) {
-        Some(b"STREAMING-UNSIGNED-PAYLOAD-TRAILER") => Form::Divided,
-        Some(hash) if hash.starts_with(STREAMING) => Form::Bounded,
+        Some(b"STREAMING-UNSIGNED-PAYLOAD-TRAILER") => ChunkSigning::Divided,
+        Some(hash) if hash.starts_with(STREAMING) => ChunkSigning::Bounded,
         _ => return,
     };
     let body = std::mem::take(request.body_mut());
@@ -275,7 +275,7 @@ pub(crate) fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpErr
         };
         let body = std::mem::take(request.body_mut());
         let state = request.extensions().get::<BodyState>().cloned().unwrap_or_default();
-        *request.body_mut() = chunks(body, Form::Joined, state);
+        *request.body_mut() = chunks(body, ChunkSigning::Joined, state);
     }
     Ok(())
 }

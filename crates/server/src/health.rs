@@ -23,7 +23,7 @@ pub(crate) enum Probe {
 
 impl Probe {
     /// Returns the health check that a request is, if it is one.
-    pub(crate) fn of<B>(request: &Request<B>) -> Option<Self> {
+    pub(crate) fn from_request<B>(request: &Request<B>) -> Option<Self> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_signed = request.headers().contains_key(header::AUTHORIZATION);
         if !reads || is_signed || request.uri().query().is_some() {
@@ -77,7 +77,7 @@ mod tests {
             if let Some(value) = header {
                 request = request.header(header::AUTHORIZATION, value);
             }
-            Probe::of(&request.body(()).unwrap())
+            Probe::from_request(&request.body(()).unwrap())
         };
         let ready = |bucket| Some(Probe::Ready { bucket });
         assert_eq!(probe("GET", "/health", None), ready("health"));

@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::counters::{Counters, OpenConnection};
 
 /// The maximum number of bytes that one read or write moves on a shaped link, so that connections alternate.
-const TURN: usize = 64 * 1024;
+const QUANTUM: usize = 64 * 1024;
 /// The tolerance for late timers, which are no finer than a millisecond. A connection that books its next bytes
 /// within this time after its turn is treated as if the timer had fired on time.
 const SLACK: Duration = Duration::from_millis(3);
@@ -106,7 +106,7 @@ impl Direction {
 
 /// A socket whose bytes are counted, and pass over the link.
 #[derive(Debug)]
-pub(crate) struct Shaped<S> {
+pub(crate) struct ShapedSocket<S> {
     socket: S,
     link: Arc<Link>,
     reading: Direction,
@@ -115,14 +115,14 @@ pub(crate) struct Shaped<S> {
     booked: usize,
 }
 
-impl<S> Shaped<S> {
+impl<S> ShapedSocket<S> {
     pub(crate) fn new(socket: S, link: Arc<Link>) -> Self {
         let (reading, writing) = (Direction::new(), Direction::new());
         Self { socket, link, reading, writing, booked: 0 }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Shaped<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ShapedSocket<S> {
     /// The number of bytes is known only after reading, so it is the next read that waits for them.
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -142,7 +142,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Shaped<S> {
     }
 }
 
-impl<S> Shaped<S> {
+impl<S> ShapedSocket<S> {
     /// Counts bytes before a write offers them to the socket. A client that has received an answer and then reads the
     /// counters finds the whole answer in them. [`Self::sent`] subtracts what the socket did not accept.
     fn offer(&self, bytes: usize) {
@@ -161,12 +161,12 @@ impl<S> Shaped<S> {
 
     /// Returns how many of `bytes` may be written. On a shaped link, those are the bytes that have passed it, so that
     /// the client receives none early.
-    fn poll_turn(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<usize> {
+    fn poll_slot(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<usize> {
         if !self.link.is_shaped() {
             return Poll::Ready(bytes);
         }
         if self.booked == 0 {
-            self.booked = bytes.min(TURN);
+            self.booked = bytes.min(QUANTUM);
             self.writing.pause(&self.link, self.booked);
         }
         ready!(self.writing.poll(cx));
@@ -174,14 +174,14 @@ impl<S> Shaped<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Shaped<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ShapedSocket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
-        let turn = ready!(this.poll_turn(cx, buf.len()));
+        let turn = ready!(this.poll_slot(cx, buf.len()));
         this.offer(turn);
         let sent = Pin::new(&mut this.socket).poll_write(cx, &buf[..turn]);
         this.sent(turn, sent)
@@ -250,7 +250,7 @@ mod tests {
             let (now, at, left) = writing.swap_remove(next);
             end = end.max(now);
             if left > 0 {
-                let turn = left.min(TURN);
+                let turn = left.min(QUANTUM);
                 late = (late + 377) % 1000;
                 let rings = connections[at].book(link, turn, now);
                 let rings = rings.map_or(now, |it| it + Duration::from_micros(late));
@@ -286,7 +286,7 @@ mod tests {
         for rate in [None, Some(100_000_000)] {
             let (counters, link) = link(rate);
             let (near, mut far) = duplex(1 << 20);
-            let mut near = Shaped::new(near, link);
+            let mut near = ShapedSocket::new(near, link);
             far.write_all(&vec![1; 500_000]).await.unwrap();
             let mut got = vec![0; 500_000];
             near.read_exact(&mut got).await.unwrap();
@@ -342,7 +342,7 @@ mod tests {
     async fn bytes_are_counted_before_a_client_can_have_them() {
         let (counters, link) = link(None);
         let slow = Slow { counters: Arc::clone(&counters), taken: 0, turn: 0 };
-        let mut near = Shaped::new(slow, link);
+        let mut near = ShapedSocket::new(slow, link);
         let bytes = [7; 100];
         for (turn, offered) in [100, 30, 100, 7, 1, 100].into_iter().enumerate() {
             let vectored = turn % 2 == 1;

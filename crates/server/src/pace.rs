@@ -19,7 +19,7 @@ use crate::limits::Limits;
 
 /// The time by which a client is behind.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct MinRate {
     least_rate: u64,
     patience: Duration,
     behind: Duration,
@@ -28,13 +28,13 @@ pub(crate) struct Pace {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Pace {
+impl MinRate {
     pub(crate) fn new(limits: &Limits) -> Self {
-        Self::of(limits.least_rate, limits.client_timeout)
+        Self::with_rate(limits.least_rate, limits.client_timeout)
     }
 
     /// Creates a measure for a client that must move `least_rate` bytes per second, and may be `patience` behind.
-    pub(crate) fn of(least_rate: u64, patience: Duration) -> Self {
+    pub(crate) fn with_rate(least_rate: u64, patience: Duration) -> Self {
         Self {
             least_rate: least_rate.max(1),
             patience,
@@ -91,15 +91,15 @@ impl Pace {
 
 /// A socket whose client must read its answers in time.
 #[derive(Debug)]
-pub(crate) struct PacedSocket<S> {
+pub(crate) struct MinRateSocket<S> {
     socket: S,
-    pace: Pace,
+    pace: MinRate,
     activity: Arc<Activity>,
 }
 
-impl<S> PacedSocket<S> {
+impl<S> MinRateSocket<S> {
     pub(crate) fn new(socket: S, limits: &Limits, activity: Arc<Activity>) -> Self {
-        Self { socket, pace: Pace::new(limits), activity }
+        Self { socket, pace: MinRate::new(limits), activity }
     }
 
     fn written(
@@ -123,7 +123,7 @@ impl<S> PacedSocket<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for PacedSocket<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for MinRateSocket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -138,7 +138,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for PacedSocket<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for PacedSocket<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for MinRateSocket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -184,7 +184,7 @@ mod tests {
     /// waits for the client, and the bytes that the client then moves.
     fn given_up(moves: impl IntoIterator<Item = (u64, usize)>) -> Option<u64> {
         let start = Instant::now();
-        let (mut pace, mut now) = (Pace::new(&limits()), start);
+        let (mut pace, mut now) = (MinRate::new(&limits()), start);
         for (seconds, bytes) in moves {
             let due = pace.due(now);
             now += Duration::from_secs(seconds);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn nobody_owes_bytes_that_nobody_waits_for() {
         let start = Instant::now();
-        let mut pace = Pace::new(&limits());
+        let mut pace = MinRate::new(&limits());
         for hour in 0..100 {
             let now = start + Duration::from_secs(3600 * hour);
             assert_eq!(pace.due(now), now + Duration::from_secs(10));
@@ -233,7 +233,7 @@ mod tests {
             moves in prop::collection::vec((0..5_u64, 0..1000_usize, 0..5_u64), 0..100),
         ) {
             let start = Instant::now();
-            let (mut pace, mut now, mut last) = (Pace::new(&limits()), start, start);
+            let (mut pace, mut now, mut last) = (MinRate::new(&limits()), start, start);
             for (waited, bytes, idle) in moves {
                 let due = pace.due(now);
                 prop_assert!(due >= last);

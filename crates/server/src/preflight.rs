@@ -4,7 +4,7 @@
 use http::{HeaderName, Method, Request, StatusCode, header};
 use s3s::{S3Error, S3ErrorCode};
 
-const ASKED_METHOD: HeaderName = header::ACCESS_CONTROL_REQUEST_METHOD;
+const REQUESTED_METHOD: HeaderName = header::ACCESS_CONTROL_REQUEST_METHOD;
 
 /// Refuses a preflight like S3 does for a bucket without a CORS configuration, whether or not the bucket exists.
 ///
@@ -16,7 +16,7 @@ pub(crate) fn refuse_preflights<B>(request: &Request<B>) -> Result<(), S3Error> 
         return Ok(());
     }
     let has = |name| request.headers().contains_key(name);
-    let (status, code, message) = match (has(header::ORIGIN), has(ASKED_METHOD)) {
+    let (status, code, message) = match (has(header::ORIGIN), has(REQUESTED_METHOD)) {
         (true, true) => (
             StatusCode::FORBIDDEN,
             "AccessForbidden",
@@ -56,7 +56,7 @@ mod tests {
                 assert_eq!(refused, expected);
             };
         let origin = (header::ORIGIN, "https://page.example");
-        let both = [origin.clone(), (ASKED_METHOD, "PUT")];
+        let both = [origin.clone(), (REQUESTED_METHOD, "PUT")];
         check(Method::OPTIONS, &both, Some(("AccessForbidden", 403)));
         check(Method::OPTIONS, &both[..1], Some(("BadRequest", 400)));
         check(Method::OPTIONS, &[], Some(("BadRequest", 400)));

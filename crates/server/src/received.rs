@@ -12,7 +12,7 @@ use s3s::stream::{ByteStream, DynByteStream, RemainingLength};
 use s3s::{Body, S3Error, S3ErrorCode, StdError};
 
 use crate::limits::Limits;
-use crate::pace::Pace;
+use crate::pace::MinRate;
 
 /// Facts about a body that were found while it was received. It is an extension of the request, because `s3s`, which
 /// may check the body's signature in between, keeps only the text of errors.
@@ -102,9 +102,9 @@ pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
     request.extensions_mut().insert(state.clone());
     // Most requests have no body, and `s3s` detects that by the original one.
     if request.body().remaining_length().exact() != Some(0) {
-        let watched = Watched {
+        let watched = ObservedBody {
             body: std::mem::take(request.body_mut()),
-            pace: Pace::new(limits),
+            pace: MinRate::new(limits),
             state: state.clone(),
         };
         let watched: DynByteStream = Box::pin(watched);
@@ -113,13 +113,13 @@ pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
     state
 }
 
-struct Watched {
+struct ObservedBody {
     body: Body,
-    pace: Pace,
+    pace: MinRate,
     state: BodyState,
 }
 
-impl Stream for Watched {
+impl Stream for ObservedBody {
     type Item = Result<Bytes, StdError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -137,7 +137,7 @@ impl Stream for Watched {
     }
 }
 
-impl ByteStream for Watched {
+impl ByteStream for ObservedBody {
     fn remaining_length(&self) -> RemainingLength {
         self.body.remaining_length()
     }

@@ -9,9 +9,9 @@ use http::{Extensions, HeaderMap, Method, Request, Uri, header};
 use s3s::route::S3Route;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, StdError, dto, s3_error};
-use sluicegate_s3select::byteranges::Asked;
+use sluicegate_s3select::byteranges::RangeHeader;
 
-use crate::api::{Api, InParts};
+use crate::api::{Api, MultipartRanges};
 use crate::documents::{Documents, is_document, verify};
 use crate::front::{CONTENT_HASH, strip_signature};
 use crate::select::SelectRoute;
@@ -38,14 +38,14 @@ impl Routes {
 
     /// Answers a GET whose Range header is not one range: it has several ranges, or must be ignored.
     async fn get(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
-        let asked = asked(&request.headers).filter(|_| self.select.is_some());
+        let asked = parse_range(&request.headers).filter(|_| self.select.is_some());
         let mut plain = plain(request);
         plain.headers_mut().remove(header::RANGE);
         if let Some(asked) = asked {
             plain.extensions_mut().insert(asked);
         }
         let (mut head, body) = self.call(plain).await?.into_parts();
-        if let Some(parts) = head.extensions.remove::<InParts>() {
+        if let Some(parts) = head.extensions.remove::<MultipartRanges>() {
             let content_type = parts.content_type.parse().map_err(S3Error::internal_error)?;
             head.headers.insert(header::CONTENT_TYPE, content_type);
             head.status = http::StatusCode::PARTIAL_CONTENT;
@@ -102,10 +102,10 @@ fn is_get_of_ranges(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// Returns the requested ranges. Two headers do not add up to a longer list; they are ignored.
-fn asked(headers: &HeaderMap) -> Option<Asked> {
+fn parse_range(headers: &HeaderMap) -> Option<RangeHeader> {
     let mut ranges = headers.get_all(header::RANGE).iter();
     match (ranges.next(), ranges.next()) {
-        (Some(value), None) => Asked::parse(value.to_str().ok()?),
+        (Some(value), None) => RangeHeader::parse(value.to_str().ok()?),
         _ => None,
     }
 }

@@ -32,7 +32,7 @@ impl Query {
     /// Describes an error in the measurements: threads worked longer than the cores allow. Returns `None` if they did
     /// not.
     #[must_use]
-    pub fn doubt(&self, estimate: &Estimate) -> Option<String> {
+    pub fn warning(&self, estimate: &Estimate) -> Option<String> {
         let busy = self.busy(estimate).filter(|busy| *busy > MOST_BUSY)?;
         let cores = self.cores?;
         let noun = if cores == 1.0 { "core" } else { "cores" };
@@ -66,7 +66,7 @@ mod tests {
             let ideal = Device::by_name("ideal").unwrap();
             let estimate =
                 estimate(&graph, ideal, Setup::Always, Formula::Intended, Slots::Unlimited);
-            Query { name: String::new(), cores, graph }.doubt(&estimate)
+            Query { name: String::new(), cores, graph }.warning(&estimate)
         };
         let said = of(100.0, Some(1.0)).unwrap();
         assert!(said.starts_with("threads worked 100.0 times as long as 1 core can"), "{said}");

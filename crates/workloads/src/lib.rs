@@ -37,6 +37,6 @@ pub mod tpch;
 mod upload;
 
 pub use error::Error;
-pub use generate::{Advance, Compression, Format, Generate, WrittenObject, generate};
+pub use generate::{Compression, Format, Generate, PartProgress, WrittenObject, generate};
 pub use table::{DataTable, Share};
 pub use upload::{PartWriter, aborted};

@@ -22,7 +22,7 @@ impl<F> NumberedRows<F>
 where
     F: Fn(SchemaRef, Range<u64>) -> Result<RecordBatch, ArrowError>,
 {
-    pub(crate) fn of<T: DataTable>(share: Share<T>, make: F) -> Self {
+    pub(crate) fn new<T: DataTable>(share: Share<T>, make: F) -> Self {
         let rows = u128::from(share.table.rows(share.scale));
         // The quotient is at most the number of rows.
         let bound = |index: u32| (rows * u128::from(index) / u128::from(share.count.max(1))) as u64;

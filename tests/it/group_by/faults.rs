@@ -1,7 +1,7 @@
 //! Group-bys in the store of which a statement fails, or answers something impossible.
 
 use bytes::Bytes;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use super::one_by_one::without_case;
@@ -12,7 +12,7 @@ use crate::harness::{Grid, rows, stock_rows, try_rows};
 async fn groups_survive_faults_in_any_statement() {
     let mut grid = Grid::every(5, "each fault in each statement about groups");
     let (store, stock) = both(&[skewed(0, 300), skewed(300, 400)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     for sql in [
         "SELECT g, h, count(*), sum(x), max(g) FROM t GROUP BY g, h",
         "SELECT DISTINCT g, h FROM t",
@@ -60,7 +60,7 @@ async fn groups_survive_faults_in_any_statement() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_impossible_answer_has_no_groups() {
     let (store, stock) = both(&[skewed(0, 64)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     let sql = "SELECT h, count(*), sum(k) FROM t GROUP BY h";
     let right = stock_rows(&stock, sql).await.unwrap();
     force(&engine, "case").await;
@@ -96,7 +96,7 @@ async fn an_impossible_answer_has_no_groups() {
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_of_an_answer_that_breaks_off_are_not_doubled() {
     let (store, stock) = both(&[skewed(0, 40_000)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     force(&engine, "s3").await;
     let sql = "SELECT k, count(*), sum(x) FROM t GROUP BY k";
     let right = stock_rows(&stock, sql).await.unwrap();
@@ -121,7 +121,7 @@ async fn a_statement_about_one_group_that_fails_costs_no_row() {
     let mut grid = Grid::every(5, "each fault in each statement about one group");
     let (store, stock) = both(&[skewed(0, 300), skewed(300, 400)]).await;
     let frame = |code: &str| Fault::ErrorFrame { records: 0, code: code.to_owned() };
-    for profile in [without_case(), EndpointProfile::minio(), EndpointProfile::aws()] {
+    for profile in [without_case(), StoreCapabilities::minio(), StoreCapabilities::aws()] {
         let engine = engine(&store, profile).await;
         let sql = "SELECT h, count(*) FROM t GROUP BY h";
         let expected = stock_rows(&stock, sql).await.unwrap();

@@ -10,7 +10,7 @@ use datafusion::prelude::SessionContext;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::Builder;
 use sluicegate_workloads::tpch::{Format, generate, query};
 
@@ -86,7 +86,7 @@ async fn both_with(
     (store, stock)
 }
 
-async fn engine(store: &Store, profile: EndpointProfile) -> Engine {
+async fn engine(store: &Store, profile: StoreCapabilities) -> Engine {
     let engine = store.builder().profile(profile).scan(Scan::Auto).build().await.unwrap();
     rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     engine
@@ -110,7 +110,7 @@ const QUERIES: [&str; 14] = [
 ];
 
 /// Runs every query in each way, or in every n-th, over tables of one and several objects, in ranges and whole.
-async fn all_ways(objects: &[String], profiles: &[EndpointProfile], every: usize) {
+async fn all_ways(objects: &[String], profiles: &[StoreCapabilities], every: usize) {
     let mut grid = Grid::every(every, "each way to group over each store");
     let (store, stock) = both(objects).await;
     for profile in profiles {
@@ -140,26 +140,26 @@ async fn all_ways(objects: &[String], profiles: &[EndpointProfile], every: usize
 #[tokio::test(flavor = "multi_thread")]
 async fn every_way_gives_the_same_groups() {
     let objects = [skewed(0, 120), skewed(120, 121), "k,g,h,x,t\n".to_owned(), String::new()];
-    Box::pin(all_ways(&objects, &[EndpointProfile::sluice()], 1)).await;
+    Box::pin(all_ways(&objects, &[StoreCapabilities::sluice()], 1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stores_that_can_less_give_the_same_groups() {
     let no_case = || {
-        let mut profile = EndpointProfile::sluice();
+        let mut profile = StoreCapabilities::sluice();
         profile.syntax.case = false;
         profile
     };
     let no_groups = || {
-        let mut profile = EndpointProfile::sluice();
+        let mut profile = StoreCapabilities::sluice();
         profile.syntax.group_by = false;
         profile
     };
-    let short = || EndpointProfile { max_expression_bytes: 700, ..EndpointProfile::sluice() };
+    let short = || StoreCapabilities { max_expression_bytes: 700, ..StoreCapabilities::sluice() };
     let profiles = [
-        EndpointProfile::aws(),
-        EndpointProfile::minio(),
-        EndpointProfile::get_only(),
+        StoreCapabilities::aws(),
+        StoreCapabilities::minio(),
+        StoreCapabilities::get_only(),
         no_case(),
         no_groups(),
         one_by_one::without_case(),
@@ -171,7 +171,7 @@ async fn stores_that_can_less_give_the_same_groups() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_without_rows_or_with_one_have_the_right_groups() {
     for objects in [vec![String::new()], vec!["k,g,h,x,t\n".to_owned()], vec![skewed(5, 6)]] {
-        Box::pin(all_ways(&objects, &[EndpointProfile::sluice()], 1)).await;
+        Box::pin(all_ways(&objects, &[StoreCapabilities::sluice()], 1)).await;
     }
 }
 
@@ -179,7 +179,7 @@ async fn tables_without_rows_or_with_one_have_the_right_groups() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_with_group_by_is_sent_one() {
     let (store, _) = both(&[skewed(0, 1000)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     force(&engine, "s3").await;
     for (sql, sent, groups) in [
         (
@@ -224,7 +224,7 @@ async fn groups_that_come_in_parts_are_put_together() {
     let objects = [skewed(0, 120), skewed(120, 190)];
     for most in [1, 2, 7] {
         let (store, stock) = both_with(&objects, |server| server.max_groups(most)).await;
-        let engine = engine(&store, EndpointProfile::sluice()).await;
+        let engine = engine(&store, StoreCapabilities::sluice()).await;
         force(&engine, "s3").await;
         for sql in QUERIES {
             let expected = stock_rows(&stock, sql).await.unwrap();
@@ -295,7 +295,7 @@ async fn a_group_for_each_row_is_grouped_here() {
     let lines = (0..900).map(|k| format!("{k},{long}{k},1,2.5,2024-01-01\n"));
     let object = format!("k,g,h,x,t\n{}", lines.collect::<String>());
     let (store, _) = both(&[object]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     force(&engine, "s3").await;
     rows(&engine, "SET sluice.range_bytes = 1000000000").await;
     let sql = "SELECT count(*), sum(n) FROM (SELECT g, count(*) AS n FROM t GROUP BY g)";
@@ -307,7 +307,7 @@ async fn a_group_for_each_row_is_grouped_here() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_groups_are_computed_in_the_store() {
     let (store, _) = both(&[skewed(0, 1000)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     force(&engine, "case").await;
     let sql = "SELECT g, sum(x) FROM t WHERE h = 1 GROUP BY g";
     let sent = statements(&engine, sql).await.join("; ");
@@ -347,7 +347,7 @@ async fn all_groups_are_computed_in_the_store() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_largest_groups_are_computed_in_the_store_and_the_others_here() {
     let (store, stock) = both(&[skewed(0, 1000)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     force(&engine, "hybrid").await;
     let sql = "SELECT k % 7 = 0, g, sum(x), count(*) FROM t GROUP BY k % 7 = 0, g";
     let sql = sql.replace("k % 7 = 0, ", "");
@@ -367,7 +367,7 @@ async fn the_largest_groups_are_computed_in_the_store_and_the_others_here() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_groups_are_grouped_here() {
     let (store, stock) = both(&[skewed(0, 900)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     for strategy in ["case", "hybrid"] {
         force(&engine, strategy).await;
         for sql in [
@@ -387,7 +387,7 @@ async fn many_groups_are_grouped_here() {
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_are_shared_out_among_statements() {
     let (store, stock) = both(&[skewed(0, 2000)]).await;
-    let profile = EndpointProfile { max_expression_bytes: 2000, ..EndpointProfile::sluice() };
+    let profile = StoreCapabilities { max_expression_bytes: 2000, ..StoreCapabilities::sluice() };
     let engine = engine(&store, profile).await;
     force(&engine, "case").await;
     let sql = "SELECT t, count(*), sum(x), max(k) FROM t WHERE k < 150 GROUP BY t";
@@ -494,24 +494,29 @@ async fn the_best_of_groups_may_have_nan_for_a_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn forcing_what_cannot_be_had_says_why() {
     let (store, _) = both(&[skewed(0, 50)]).await;
-    let unmet = async |profile: EndpointProfile, strategy: &str, sql: &str| {
+    let unmet = async |profile: StoreCapabilities, strategy: &str, sql: &str| {
         let engine = engine(&store, profile).await;
         force(&engine, strategy).await;
         let warnings: Vec<_> = engine.explain(sql).await.unwrap().warnings().collect();
         let [warning] = warnings.as_slice() else { panic!("{sql}: {warnings:?}") };
         warning.clone()
     };
-    let sluice = EndpointProfile::sluice;
+    let sluice = StoreCapabilities::sluice;
     let plain = "SELECT g, sum(x) FROM t GROUP BY g";
     let backwards = "SELECT reverse(g), sum(x) FROM t GROUP BY reverse(g)";
     for (profile, strategy, sql, why) in [
-        (EndpointProfile::get_only(), "s3", plain, "the store has no S3 Select"),
+        (StoreCapabilities::get_only(), "s3", plain, "the store has no S3 Select"),
         // In a store without GROUP BY, the reason is the one that rules out 'case'.
-        (EndpointProfile::minio(), "s3", plain, "sum(x) is not known to be exact"),
-        (EndpointProfile::aws(), "hybrid", plain, "in a store of profile `aws`"),
+        (StoreCapabilities::minio(), "s3", plain, "sum(x) is not known to be exact"),
+        (StoreCapabilities::aws(), "hybrid", plain, "in a store of profile `aws`"),
         (sluice(), "s3", backwards, "are not known to be told apart"),
         (sluice(), "case", backwards, "the values of reverse(g) are not known to be told apart"),
-        (EndpointProfile::aws(), "s3", "SELECT DISTINCT x FROM t", "the values of x are not known"),
+        (
+            StoreCapabilities::aws(),
+            "s3",
+            "SELECT DISTINCT x FROM t",
+            "the values of x are not known",
+        ),
         (sluice(), "hybrid", "SELECT DISTINCT g FROM t", "DISTINCT computes nothing"),
         (
             sluice(),
@@ -537,7 +542,7 @@ async fn forcing_what_cannot_be_had_says_why() {
         assert!(said.contains(&start) && said.contains(why), "{sql}: {said}");
     }
     // A setting that cannot be followed leaves the other settings unchanged, and EXPLAIN agrees with the run.
-    let aws = engine(&store, EndpointProfile::aws()).await;
+    let aws = engine(&store, StoreCapabilities::aws()).await;
     rows(&aws, "SET sluice.scan = 'select'").await;
     force(&aws, "s3").await;
     let explained = aws.explain(plain).await.unwrap();

@@ -4,14 +4,14 @@ use bytes::Bytes;
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use super::{analyzed, both, ddl, engine, force, sample, skewed};
 use crate::harness::{BUCKET, Store, rows, statements, stock, stock_rows};
 
-pub(super) fn without_case() -> EndpointProfile {
-    let mut profile = EndpointProfile::sluice();
+pub(super) fn without_case() -> StoreCapabilities {
+    let mut profile = StoreCapabilities::sluice();
     profile.syntax.case = false;
     profile.syntax.group_by = false;
     profile
@@ -70,8 +70,8 @@ async fn a_store_without_case_is_asked_about_each_group_by_itself() {
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_prove_groups_of_a_store_that_is_not_trusted_to_tell_them_apart() {
     let (store, stock) = both(&[skewed(0, 1000)]).await;
-    let minio = engine(&store, EndpointProfile::minio()).await;
-    let aws = engine(&store, EndpointProfile::aws()).await;
+    let minio = engine(&store, StoreCapabilities::minio()).await;
+    let aws = engine(&store, StoreCapabilities::aws()).await;
     let count = "SELECT g, count(*) FROM t GROUP BY g";
     let sum = "SELECT h, sum(k), min(k), count(*) FROM t GROUP BY h";
     for (engine, sql, groups) in [(&minio, count, 5), (&aws, count, 5), (&aws, sum, 3)] {
@@ -161,7 +161,7 @@ async fn keys_of_every_type_are_told_apart() {
         let stock = stock();
         let folder = store.folder.path().join(BUCKET).join("keys");
         stock_rows(&stock, &ddl(&format!("{}/", folder.display()))).await.unwrap();
-        for profile in [without_case(), EndpointProfile::minio(), EndpointProfile::aws()] {
+        for profile in [without_case(), StoreCapabilities::minio(), StoreCapabilities::aws()] {
             let engine = store.builder().profile(profile.clone()).build().await.unwrap();
             rows(&engine, &ddl(&format!("s3://{BUCKET}/keys/"))).await;
             let mut pushed = Vec::new();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{STRATEGIES, force, sample};
@@ -129,7 +129,7 @@ impl Stored {
 }
 
 fn check(stored: Stored) {
-    let sluice = EndpointProfile::sluice();
+    let sluice = StoreCapabilities::sluice();
     let (asked, pushed) = check_with(stored, &sluice, "s3", statement().boxed(), 20);
     assert!(3 * pushed > asked, "of {asked} statements only {pushed} are grouped in the store");
 }
@@ -137,7 +137,7 @@ fn check(stored: Stored) {
 /// Returns the number of statements, and how many of them the strategy `counted` grouped in the store.
 fn check_with(
     stored: Stored,
-    profile: &EndpointProfile,
+    profile: &StoreCapabilities,
     counted: &'static str,
     statement: BoxedStrategy<String>,
     cases: u32,
@@ -226,10 +226,10 @@ fn random_groups_of_csv_are_those_of_datafusion() {
 /// group. Such stores group few random statements; `one_by_one` has some that they do.
 #[test]
 fn random_groups_one_by_one_are_those_of_datafusion() {
-    let mut no_case = EndpointProfile::sluice();
+    let mut no_case = StoreCapabilities::sluice();
     no_case.syntax.case = false;
     no_case.syntax.not_in = false;
-    let [minio, aws] = [EndpointProfile::minio(), EndpointProfile::aws()];
+    let [minio, aws] = [StoreCapabilities::minio(), StoreCapabilities::aws()];
     let [lines, json] = [random::Format::CsvOfLines, random::Format::Json].map(Stored::Text);
     for (profile, formats, statement, most_are_here) in [
         (&no_case, [lines, json, Stored::Parquet].as_slice(), statement().boxed(), false),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sluicegate_costmodel::{Alternative, BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
 use sluicegate_engine::explain::Explanation;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{create, numbers};
@@ -16,7 +16,7 @@ use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows};
 const POINT: &str = "SELECT v FROM n WHERE k = 77";
 
 /// Builds an engine over a store with a low latency and a slow link, so that an index pays even for a small table.
-async fn engine(store: &Store, profile: EndpointProfile) -> Engine {
+async fn engine(store: &Store, profile: StoreCapabilities) -> Engine {
     let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
     hardware.link.latency = Duration::from_micros(10);
     hardware.link.bytes_per_second = BytesPerSecond(2e6);
@@ -30,7 +30,7 @@ async fn explained(engine: &Engine, sql: &str) -> Explanation {
 
 /// Returns the prediction of a way of the first decision.
 fn way<'a>(explained: &'a Explanation, strategy: &str) -> &'a Alternative<&'static str> {
-    let way = explained.decisions[0].way(strategy).unwrap();
+    let way = explained.decisions[0].verdict(strategy).unwrap();
     way.outcome.as_ref().unwrap_or_else(|why| panic!("{why}"))
 }
 
@@ -48,7 +48,7 @@ const SAYS_SO: &str = "the store answers by its index on `k`: about ";
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_store_reads_by_an_index_is_predicted() {
     let store = Store::start().await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     let whole = numbers(&store, &engine, 2, 40_000).await as u64;
     for (sql, strategy) in [
         (POINT, "select"),
@@ -90,9 +90,9 @@ async fn what_the_store_reads_by_an_index_is_predicted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_names_no_such_extension_is_predicted_as_ever() {
     let store = Store::start().await;
-    let ours = engine(&store, EndpointProfile::sluice()).await;
+    let ours = engine(&store, StoreCapabilities::sluice()).await;
     let whole = numbers(&store, &ours, 3, 20_000).await as u64;
-    let profile = EndpointProfile { indexes: false, ..EndpointProfile::sluice() };
+    let profile = StoreCapabilities { indexes: false, ..StoreCapabilities::sluice() };
     let other = engine(&store, profile).await;
     rows(&other, &ddl("n", "n")).await;
     // The first planning takes a sample.
@@ -115,7 +115,7 @@ fn ddl(name: &str, folder: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_the_store_does_not_use_is_not_counted() {
     let store = Store::start().await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
+    let engine = engine(&store, StoreCapabilities::sluice()).await;
     let whole = numbers(&store, &engine, 2, 20_000).await as u64;
     // The index of one object is stale.
     let path = store.folder.path().join(BUCKET).join("n/0.csv");
@@ -161,7 +161,7 @@ fn condition() -> impl Strategy<Value = String> {
 fn whichever_way_is_taken_the_rows_are_the_same() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
-    let engine = runtime.block_on(engine(&store, EndpointProfile::sluice()));
+    let engine = runtime.block_on(engine(&store, StoreCapabilities::sluice()));
     let local = tempfile::tempdir().unwrap();
     let select = prop::sample::select(vec!["k, v", "count(*), min(v), sum(k)", "pad"]);
     let statement = (select, condition());

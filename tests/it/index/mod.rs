@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sluicegate_engine::Engine;
-use sluicegate_engine::index_statements::{Index, Indexes, Look};
+use sluicegate_engine::index_statements::{FreshnessCheck, Index, Indexes};
 
 use crate::harness::{BUCKET, Store, rows};
 
@@ -23,16 +23,16 @@ pub(crate) async fn create(
     table: &str,
     column: &str,
 ) -> sluicegate_engine::Result<usize> {
-    create_after(engine, table, column, Look::Top).await
+    create_after(engine, table, column, FreshnessCheck::Top).await
 }
 
 async fn create_after(
     engine: &Engine,
     table: &str,
     column: &str,
-    look: Look,
+    look: FreshnessCheck,
 ) -> sluicegate_engine::Result<usize> {
-    let Some(indexes) = Indexes::of(engine, table).await? else { return Ok(0) };
+    let Some(indexes) = Indexes::open(engine, table).await? else { return Ok(0) };
     let column = indexes.column(column)?;
     let missing = indexes.missing(&column, look).await?;
     let nothing: Arc<dyn Fn(u64) + Send + Sync> = Arc::new(|_| ());
@@ -40,7 +40,7 @@ async fn create_after(
 }
 
 async fn table_indexes(engine: &Engine, table: &str) -> Indexes {
-    Indexes::of(engine, table).await.unwrap().unwrap()
+    Indexes::open(engine, table).await.unwrap().unwrap()
 }
 
 async fn list(engine: &Engine, table: &str) -> Vec<Index> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{create, index_in_plan};
@@ -251,8 +251,8 @@ fn index_scans_equal_datafusion_over_random_tables() {
                     put(object, text).await;
                 }
                 let profile = match select {
-                    true => EndpointProfile::sluice(),
-                    false => EndpointProfile::get_only(),
+                    true => StoreCapabilities::sluice(),
+                    false => StoreCapabilities::get_only(),
                 };
                 let builder = store.builder().profile(profile).hardware(hardware);
                 let engine = builder.scan(Scan::Index).build().await.unwrap();

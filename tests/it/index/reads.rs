@@ -3,7 +3,7 @@
 use futures::TryStreamExt;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::counters::RequestKind;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use super::{create, files, index_in_plan, is_indexed, key, numbers};
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows};
@@ -11,7 +11,7 @@ use crate::harness::{BUCKET, Store, rows, stock, stock_rows};
 #[tokio::test(flavor = "multi_thread")]
 async fn a_look_up_reads_a_small_part_of_the_table_and_of_its_index() {
     let store = Store::start().await;
-    for profile in [EndpointProfile::sluice(), EndpointProfile::get_only()] {
+    for profile in [StoreCapabilities::sluice(), StoreCapabilities::get_only()] {
         let engine = store.builder().profile(profile).scan(Scan::Index).build().await.unwrap();
         rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
         std::fs::remove_dir_all(store.folder.path().join(BUCKET)).unwrap();
@@ -61,7 +61,7 @@ async fn indexes_are_listed_at_the_same_time_as_the_objects() {
     numbers(&store, &engine, 2, 10).await;
     let query = engine.profile("SELECT v FROM n WHERE k = 3").await.unwrap();
     query.start().await.unwrap().try_collect::<Vec<_>>().await.unwrap();
-    let requests = query.profile().unwrap().recorded.requests;
+    let requests = query.report().unwrap().recorded.requests;
     let lists: Vec<_> = requests.iter().filter(|it| it.kind == RequestKind::List).collect();
     let [first, second] = lists.as_slice() else { panic!("{requests:?}") };
     assert!(first.start < second.start + second.took, "{lists:?}");
@@ -72,7 +72,7 @@ async fn indexes_are_listed_at_the_same_time_as_the_objects() {
 #[tokio::test(flavor = "multi_thread")]
 async fn auto_takes_an_index_where_it_is_better() {
     let store = Store::start().await;
-    let builder = store.builder().profile(EndpointProfile::get_only());
+    let builder = store.builder().profile(StoreCapabilities::get_only());
     let mut hardware =
         sluicegate_costmodel::HardwareProfile::by_name("local-1gbit").unwrap().clone();
     hardware.link.latency = std::time::Duration::from_micros(100);
@@ -102,7 +102,7 @@ async fn several_indexes_are_used_together() {
         text += &format!("{a},{b},{}\n", "x".repeat(60));
     }
     store.put("two/a.csv", &text);
-    for profile in [EndpointProfile::sluice(), EndpointProfile::get_only()] {
+    for profile in [StoreCapabilities::sluice(), StoreCapabilities::get_only()] {
         let engine = store.builder().profile(profile).scan(Scan::Index).build().await.unwrap();
         rows(
             &engine,
@@ -198,7 +198,7 @@ async fn what_lies_beyond_all_values_takes_no_more_than_tops() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_index_scan_asks_for_is_predicted() {
     let store = Store::start().await;
-    for profile in [EndpointProfile::sluice(), EndpointProfile::get_only()] {
+    for profile in [StoreCapabilities::sluice(), StoreCapabilities::get_only()] {
         let engine = store.builder().profile(profile).scan(Scan::Index).build().await.unwrap();
         rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
         numbers(&store, &engine, 3, 40_000).await;

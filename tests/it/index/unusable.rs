@@ -1,10 +1,10 @@
 //! Indexes that are stale, damaged or of an earlier version: the answer is right without them.
 
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::index_statements::{Look, State};
+use sluicegate_engine::index_statements::{FreshnessCheck, State};
 use sluicegate_engine::internals::csv_text::CsvText;
 use sluicegate_engine::internals::format::Format;
-use sluicegate_index::layout::{Blocks, MAGIC, Place, TopMessage, entries};
+use sluicegate_index::layout::{Blocks, MAGIC, RecordLocation, TopMessage, entries};
 
 use super::{FEW, create, create_after, files, is_indexed, list, numbers, table_indexes};
 use crate::harness::{BUCKET, Store, rows};
@@ -58,7 +58,7 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
         // The commands in the notes work.
         let unnoticed = create(&engine, "n", "k").await.unwrap() == 0;
         assert!(!unnoticed || why.is_empty() || why == "damaged", "{why}");
-        let repaired = create_after(&engine, "n", "k", Look::Whole).await.unwrap();
+        let repaired = create_after(&engine, "n", "k", FreshnessCheck::Whole).await.unwrap();
         assert_eq!(repaired, usize::from(unnoticed), "{why}");
         assert_eq!(rows(&engine, FEW).await, expected, "{why}");
         assert!(engine.take_notes().is_empty(), "{why}");
@@ -86,8 +86,8 @@ fn later(sound: &[u8], by: u64) -> Vec<u8> {
     let (mut at, mut blocks, mut bytes) = (MAGIC.len(), Blocks::default(), MAGIC.to_vec());
     for block in &top.blocks {
         let end = at + block.bytes as usize;
-        entries(&sound[at..end], block, |key, Place { first, bytes: length }| {
-            let place = Place { first: first + by, bytes: length - by };
+        entries(&sound[at..end], block, |key, RecordLocation { first, bytes: length }| {
+            let place = RecordLocation { first: first + by, bytes: length - by };
             bytes.extend(blocks.push(key, place).unwrap_or_default());
         })
         .unwrap();
@@ -122,7 +122,7 @@ async fn an_index_that_leads_into_records_is_not_used() {
         let found = table.verify(&listed[0]).await.unwrap();
         assert_eq!(found.as_deref(), Some("its records do not follow each other"));
         assert_eq!(table.verify(&listed[1]).await.unwrap(), None);
-        assert_eq!(create_after(&engine, "n", "k", Look::Whole).await.unwrap(), 1);
+        assert_eq!(create_after(&engine, "n", "k", FreshnessCheck::Whole).await.unwrap(), 1);
         assert_eq!(rows(&engine, FEW).await, expected);
         assert!(engine.take_notes().is_empty());
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use crate::harness::{
@@ -164,28 +164,28 @@ const STATEMENTS: &[&str] = &[
 #[derive(Debug, Clone)]
 struct Setting {
     scan: Scan,
-    profile: EndpointProfile,
+    profile: StoreCapabilities,
     partitioned: bool,
     /// True if joins list their keys.
     listed: bool,
 }
 
 fn settings() -> impl Strategy<Value = Setting> {
-    let small = || EndpointProfile { max_expression_bytes: 700, ..EndpointProfile::sluice() };
+    let small = || StoreCapabilities { max_expression_bytes: 700, ..StoreCapabilities::sluice() };
     let no_substring = || {
-        let mut profile = EndpointProfile::sluice();
+        let mut profile = StoreCapabilities::sluice();
         profile.syntax.substring = false;
         profile
     };
     // A limit that fits a binary Bloom filter, and no list.
-    let short = || EndpointProfile { max_expression_bytes: 4_000, ..EndpointProfile::sluice() };
+    let short = || StoreCapabilities { max_expression_bytes: 4_000, ..StoreCapabilities::sluice() };
     let profile = prop_oneof![
-        4 => Just(EndpointProfile::sluice()),
+        4 => Just(StoreCapabilities::sluice()),
         2 => Just(without_bloom_contains()),
         2 => Just(short()),
-        2 => Just(EndpointProfile::aws()),
-        1 => Just(EndpointProfile::minio()),
-        1 => Just(EndpointProfile::get_only()),
+        2 => Just(StoreCapabilities::aws()),
+        1 => Just(StoreCapabilities::minio()),
+        1 => Just(StoreCapabilities::get_only()),
         1 => Just(small()),
         1 => Just(no_substring()),
     ];

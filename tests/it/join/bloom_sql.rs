@@ -16,7 +16,7 @@ use sluicegate_engine::internals::predicate::{ColumnStyle, Translator};
 use sluicegate_evaluator::{Evaluation, Sink, Stats};
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, JsonType,
     OutputSerialization, SelectRequest,
@@ -59,7 +59,7 @@ fn passing(rows: &[Option<String>], json: bool, filter: Expr) -> BTreeSet<usize>
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
-        extras: Extras::of(&query),
+        extras: Extras::from_query(&query),
     };
     let line = |(at, row): (usize, &Option<String>)| match (json, row) {
         (false, _) => format!("{},{at}\n", row.as_deref().unwrap_or_default()),
@@ -181,7 +181,7 @@ proptest! {
     fn the_store_says_what_the_binary_filter_says(
         (of, keys) in keys(), p in 0.0005..0.9, json in any::<bool>(), nulls in 0..3_usize,
     ) {
-        let profile = EndpointProfile::sluice();
+        let profile = StoreCapabilities::sluice();
         let schema = Schema::new(vec![Field::new("c", of, true)]);
         let style = if json { ColumnStyle::Member } else { ColumnStyle::Positional };
         let translator = Translator::new(&profile, style, &schema);

@@ -2,7 +2,7 @@
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows, without_bloom_contains};
@@ -19,13 +19,13 @@ async fn tables(keys: i64, rows_of_p: i64) -> Store {
 
 const NUMBERS: [(&str, &str); 2] = [("b", "k BIGINT, w INT"), ("p", "k BIGINT, v VARCHAR")];
 
-async fn engine(store: &Store, profile: EndpointProfile, scan: Scan) -> Engine {
+async fn engine(store: &Store, profile: StoreCapabilities, scan: Scan) -> Engine {
     engine_of(store, profile, scan, NUMBERS).await
 }
 
 async fn engine_of(
     store: &Store,
-    profile: EndpointProfile,
+    profile: StoreCapabilities,
     scan: Scan,
     tables: [(&str, &str); 2],
 ) -> Engine {
@@ -54,7 +54,7 @@ pub(super) async fn keys(engine: &Engine, sql: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn few_keys_are_a_list_and_many_a_bloom_filter() {
     let store = tables(100, 5_000).await;
-    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    let sluice = engine(&store, StoreCapabilities::sluice(), Scan::Select).await;
     rows(&sluice, "SET sluice.join = 'bloom'").await;
     let said = keys(&sluice, SQL).await;
     assert!(said.starts_with("list on k (50 keys)"), "{said}");
@@ -66,7 +66,7 @@ async fn few_keys_are_a_list_and_many_a_bloom_filter() {
 
     let store = tables(4_000, 40_000).await;
     for (profile, expected) in [
-        (EndpointProfile::sluice(), "binary bloom on k (2000 keys, 19176 bits, p = 0.01)"),
+        (StoreCapabilities::sluice(), "binary bloom on k (2000 keys, 19176 bits, p = 0.01)"),
         (without_bloom_contains(), "bloom on k (2000 keys, 19173 bits, p = 0.01)"),
     ] {
         let engine = engine(&store, profile, Scan::Select).await;
@@ -90,7 +90,7 @@ async fn few_keys_are_a_list_and_many_a_bloom_filter() {
 async fn a_store_that_compares_each_row_with_each_key_gets_no_long_list() {
     for (keys_of_b, expected) in [(100, "list on k (50 keys)"), (400, "bounds on k (no more: ")] {
         let store = tables(keys_of_b, 5_000).await;
-        let engine = engine(&store, EndpointProfile::minio(), Scan::Select).await;
+        let engine = engine(&store, StoreCapabilities::minio(), Scan::Select).await;
         for strategy in ["bloom", "auto"] {
             rows(&engine, &format!("SET sluice.join = '{strategy}'")).await;
             let said = keys(&engine, SQL).await;
@@ -105,7 +105,7 @@ async fn a_store_that_compares_each_row_with_each_key_gets_no_long_list() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expression_the_store_cannot_be_asked_about_is_the_reason() {
     let store = tables(100, 5_000).await;
-    let engine = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    let engine = engine(&store, StoreCapabilities::sluice(), Scan::Select).await;
     rows(&engine, "SET sluice.join = 'bloom'").await;
     let sql = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k + 1 WHERE b.w = 1";
     let said = keys(&engine, sql).await;
@@ -129,11 +129,11 @@ const TEXTS: [(&str, &str); 2] = [("b", "k VARCHAR, w INT"), ("p", "k VARCHAR, v
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_too_many_for_a_list_are_a_binary_bloom_filter() {
     let store = tables_of_texts(4_000, 40_000).await;
-    let with_room = |profile, bytes| EndpointProfile { max_expression_bytes: bytes, ..profile };
+    let with_room = |profile, bytes| StoreCapabilities { max_expression_bytes: bytes, ..profile };
     for (profile, expected) in [
-        (EndpointProfile::sluice(), "binary bloom on k (2000 keys, 19176 bits, p = 0.01)"),
-        (with_room(EndpointProfile::sluice(), 8 * 1024), "binary bloom on k (2000 keys, 19176"),
-        (with_room(EndpointProfile::sluice(), 2 * 1024), "binary bloom on k (2000 keys, "),
+        (StoreCapabilities::sluice(), "binary bloom on k (2000 keys, 19176 bits, p = 0.01)"),
+        (with_room(StoreCapabilities::sluice(), 8 * 1024), "binary bloom on k (2000 keys, 19176"),
+        (with_room(StoreCapabilities::sluice(), 2 * 1024), "binary bloom on k (2000 keys, "),
         (without_bloom_contains(), "list on k (2000 keys)"),
         (with_room(without_bloom_contains(), 8 * 1024), "bounds on k"),
     ] {
@@ -172,7 +172,7 @@ async fn keys_that_the_join_does_not_list_are_counted_out() {
             (&numbers, NUMBERS, 1_999, "bounds on k"),
             (&texts, TEXTS, 2_000, "bounds on k"),
         ] {
-            let engine = engine_of(store, EndpointProfile::sluice(), Scan::Select, of).await;
+            let engine = engine_of(store, StoreCapabilities::sluice(), Scan::Select, of).await;
             rows(&engine, &format!("SET {LISTED} = 100")).await;
             rows(&engine, &format!("SET sluice.join_keys = {most}")).await;
             rows(&engine, "SET sluice.join = 'bloom'").await;
@@ -194,7 +194,7 @@ async fn a_store_that_refuses_the_binary_filter_is_sent_another() {
     let numbers = (tables(4_000, 40_000).await, "bloom on k (2000 keys, 19173 bits, p = 0.01)");
     let texts = (tables_of_texts(4_000, 40_000).await, "list on k (2000 keys)");
     for (tables, (store, expected)) in [(NUMBERS, numbers), (TEXTS, texts)] {
-        let engine = engine_of(&store, EndpointProfile::sluice(), Scan::Select, tables).await;
+        let engine = engine_of(&store, StoreCapabilities::sluice(), Scan::Select, tables).await;
         rows(&engine, "SET sluice.join = 'bloom'").await;
         let code = "UnsupportedFunction".to_owned();
         let fault = Fault::ErrorFrame { records: 0, code };
@@ -221,9 +221,10 @@ async fn a_filter_that_does_not_fit_is_made_coarser_and_then_left_out() {
     let store = tables(4_000, 40_000).await;
     for (profile, name, small, tiny) in [
         (without_bloom_contains(), "bloom", 8 * 1024, 600),
-        (EndpointProfile::sluice(), "binary bloom", 2 * 1024, 250),
+        (StoreCapabilities::sluice(), "binary bloom", 2 * 1024, 250),
     ] {
-        let with_room = |bytes| EndpointProfile { max_expression_bytes: bytes, ..profile.clone() };
+        let with_room =
+            |bytes| StoreCapabilities { max_expression_bytes: bytes, ..profile.clone() };
         let small = engine(&store, with_room(small), Scan::Select).await;
         rows(&small, "SET sluice.join = 'bloom'").await;
         let said = keys(&small, SQL).await;
@@ -252,7 +253,7 @@ async fn a_store_without_bloom_filters_says_so() {
     let forced = "sluice.join = 'bloom' is not followed";
     for (keys_of_b, said, warned) in [(100, "list on k", false), (200_000, "bounds on k", true)] {
         let store = tables(keys_of_b, 400_000).await;
-        let engine = engine(&store, EndpointProfile::minio(), Scan::Auto).await;
+        let engine = engine(&store, StoreCapabilities::minio(), Scan::Auto).await;
         rows(&engine, "SET sluice.join = 'bloom'").await;
         let explained = engine.explain(SQL).await.unwrap();
         let text = explained.to_string();
@@ -260,7 +261,7 @@ async fn a_store_without_bloom_filters_says_so() {
         assert!(text.contains(why), "{text}");
         let of_p = explained.decisions.iter().find(|it| it.subject.contains("/p/")).unwrap();
         let link = |way: &str| {
-            let numbers = of_p.way(way).unwrap().outcome.as_ref().unwrap();
+            let numbers = of_p.verdict(way).unwrap().outcome.as_ref().unwrap();
             numbers.work.link.0
         };
         // Nearly all rows lie between the least and the greatest key.
@@ -278,7 +279,8 @@ async fn a_store_without_bloom_filters_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_is_too_long_is_sent_without_keys() {
     let store = tables_of_texts(44_000, 40_000).await;
-    let profile = EndpointProfile { max_expression_bytes: 1024 * 1024, ..without_bloom_contains() };
+    let profile =
+        StoreCapabilities { max_expression_bytes: 1024 * 1024, ..without_bloom_contains() };
     let engine = engine_of(&store, profile, Scan::Select, TEXTS).await;
     rows(&engine, "SET sluice.join = 'bloom'").await;
     let said = keys(&engine, SQL).await;
@@ -296,7 +298,7 @@ async fn a_statement_that_is_too_long_is_sent_without_keys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn baseline_fetches_and_filtered_sends_no_keys() {
     let store = tables(100, 5_000).await;
-    let engine = engine(&store, EndpointProfile::sluice(), Scan::Auto).await;
+    let engine = engine(&store, StoreCapabilities::sluice(), Scan::Auto).await;
     let mut seen = Vec::new();
     for strategy in ["baseline", "filtered", "bloom"] {
         rows(&engine, &format!("SET sluice.join = '{strategy}'")).await;
@@ -314,13 +316,13 @@ async fn baseline_fetches_and_filtered_sends_no_keys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strategy_that_is_impossible_says_why() {
     let store = tables(100, 500).await;
-    let get_only = engine(&store, EndpointProfile::get_only(), Scan::Auto).await;
+    let get_only = engine(&store, StoreCapabilities::get_only(), Scan::Auto).await;
     rows(&get_only, "SET sluice.join = 'bloom'").await;
     let plan = rows(&get_only, &format!("EXPLAIN {SQL}")).await.join("\n");
     let why = "sluice.join = 'bloom' is not followed: the store has no S3 Select";
     assert!(plan.contains(why), "{plan}");
     // The rows of p are kept whatever the keys are.
-    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Auto).await;
+    let sluice = engine(&store, StoreCapabilities::sluice(), Scan::Auto).await;
     rows(&sluice, "SET sluice.join = 'bloom'").await;
     let outer = "SELECT count(*) FROM b FULL JOIN p ON b.k = p.k";
     let plan = rows(&sluice, &format!("EXPLAIN {outer}")).await.join("\n");
@@ -338,12 +340,12 @@ async fn a_strategy_that_is_impossible_says_why() {
 #[tokio::test(flavor = "multi_thread")]
 async fn left_to_itself_it_sends_keys_that_pay() {
     let store = tables(100, 40_000).await;
-    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    let sluice = engine(&store, StoreCapabilities::sluice(), Scan::Select).await;
     let said = keys(&sluice, SQL).await;
     assert!(said.starts_with("list on k (50 keys)"), "{said}");
     // If all keys are wanted, the filter saves nothing.
     let store = tables(4_000, 40_000).await;
-    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    let sluice = engine(&store, StoreCapabilities::sluice(), Scan::Select).await;
     let all = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k";
     assert_eq!(rows(&sluice, all).await, ["\"4000\""]);
 }
@@ -351,7 +353,7 @@ async fn left_to_itself_it_sends_keys_that_pay() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_build_side_without_rows_asks_nothing() {
     let store = tables(100, 500).await;
-    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    let sluice = engine(&store, StoreCapabilities::sluice(), Scan::Select).await;
     rows(&sluice, "SET sluice.join = 'bloom'").await;
     rows(&sluice, "SET datafusion.optimizer.hash_join_single_partition_threshold = 0").await;
     rows(&sluice, "SET datafusion.optimizer.hash_join_single_partition_threshold_rows = 0").await;
@@ -365,7 +367,7 @@ async fn all_keys_of_a_large_table_are_not_asked_about_unless_that_is_forced() {
     // The cost model assumes 1.2 MB for 12,000 rows of 100 bytes, and 30 bytes for a list of the wanted keys.
     for (keys_of_b, asked) in [(140_000, false), (5, true)] {
         let store = tables(keys_of_b, 300_000).await;
-        let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+        let sluice = engine(&store, StoreCapabilities::sluice(), Scan::Select).await;
         for (strategy, asked) in [("auto", asked), ("bloom", true)] {
             rows(&sluice, &format!("SET sluice.join = '{strategy}'")).await;
             let plan = rows(&sluice, &format!("EXPLAIN {sql}")).await.join("\n");

@@ -12,7 +12,7 @@ use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 
 use self::naive::{Database, Row};
-use self::random::{Maker, Random, TABLES};
+use self::random::{QueryGenerator, Random, TABLES};
 use crate::harness::{BUCKET, Store, values};
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -73,7 +73,7 @@ async fn run(scan: Scan, settings: &[&str], seed: u64) {
             database = random::database(&mut random);
             store_tables(&store, &engine, &database, case).await;
         }
-        let query = Maker::new(&mut random).query();
+        let query = QueryGenerator::new(&mut random).query();
         let sql = query.to_string();
         let mut expected = lines(&query.rows(&database, None).rows);
         match answers(&engine, &sql).await {

@@ -57,7 +57,7 @@ pub(super) fn database(random: &mut Random) -> Database {
 type Named = (String, String);
 
 /// Generates queries; no two tables in one have the same alias.
-pub(super) struct Maker<'a> {
+pub(super) struct QueryGenerator<'a> {
     random: &'a mut Random,
     aliases: usize,
 }
@@ -66,7 +66,7 @@ fn column((table, name): &Named) -> Scalar {
     Scalar::Column(Some(table.clone()), name.clone())
 }
 
-impl<'a> Maker<'a> {
+impl<'a> QueryGenerator<'a> {
     pub(super) fn new(random: &'a mut Random) -> Self {
         Self { random, aliases: 0 }
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::ErrorKind;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use super::{csv, sampling, scattered};
@@ -164,7 +164,7 @@ async fn rows_come_late_where_it_pays() {
         let mut hardware = HardwareProfile::by_name("home-100mbit").unwrap().clone();
         hardware.link.bytes_per_second = BytesPerSecond(link);
         hardware.link.connection_bytes_per_second = BytesPerSecond(link);
-        let engine = store.builder().profile(EndpointProfile::sluice()).hardware(hardware);
+        let engine = store.builder().profile(StoreCapabilities::sluice()).hardware(hardware);
         let engine = engine.scan(Scan::Select).build().await.unwrap();
         rows(&engine, &csv("(k BIGINT, v VARCHAR)")).await;
         engine.explain(sql).await.unwrap().decisions[0].strategy()

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 use tokio::runtime::Runtime;
 
@@ -53,7 +53,7 @@ enum Output {
 }
 
 /// The strategies of a top-K, each forced in turn.
-const WAYS: [&str; 4] = ["late", "sampling", "filtered", "server"];
+const STRATEGIES: [&str; 4] = ["late", "sampling", "filtered", "server"];
 
 fn key() -> impl Strategy<Value = (String, String)> {
     let expr = prop::sample::select(KEYS.to_vec());
@@ -130,13 +130,13 @@ fn place() -> impl Strategy<Value = (usize, usize, usize, u64)> {
 /// enough, within limits, because most ways do not apply to some statements.
 fn check(
     format: Format,
-    profile: &EndpointProfile,
-    enough: impl Fn(u32, [u32; WAYS.len()]) -> bool,
-) -> (u32, [u32; WAYS.len()]) {
+    profile: &StoreCapabilities,
+    enough: impl Fn(u32, [u32; STRATEGIES.len()]) -> bool,
+) -> (u32, [u32; STRATEGIES.len()]) {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let mut runner = runner(16);
-    let (number, asked, taken) = (Cell::new(0), Cell::new(0_u32), Cell::new([0; WAYS.len()]));
+    let (number, asked, taken) = (Cell::new(0), Cell::new(0_u32), Cell::new([0; STRATEGIES.len()]));
     let statements = prop::collection::vec(best(), 1..5);
     let input = (table(), place(), statements);
     for _ in 0..4 {
@@ -172,7 +172,7 @@ fn check(
                     let sql = sql.replace("TOTAL", total);
                     let expected = stock_ordered(&stock, &sql).await;
                     asked.set(asked.get() + 1);
-                    for (index, way) in WAYS.into_iter().enumerate() {
+                    for (index, way) in STRATEGIES.into_iter().enumerate() {
                         let set = format!("SET sluice.top_k = '{way}'");
                         try_ordered(&engine, &set).await.unwrap();
                         let explained = match engine.explain(&sql).await {
@@ -215,7 +215,7 @@ fn check_mostly_sampled(format: Format) {
     let most = |asked: u32, sampled: u32| 2 * sampled > asked;
     let a_quarter = |asked: u32, late: u32| 4 * late > asked;
     let (asked, [late, sampled, ..]) =
-        check(format, &EndpointProfile::sluice(), |asked, [late, sampled, ..]| {
+        check(format, &StoreCapabilities::sluice(), |asked, [late, sampled, ..]| {
             most(asked, sampled) && a_quarter(asked, late)
         });
     assert!(most(asked, sampled), "of {asked} statements only {sampled} took a sample");
@@ -244,7 +244,9 @@ fn the_best_rows_of_parquet_are_those_of_datafusion() {
 
 #[test]
 fn the_best_rows_in_any_store_are_those_of_datafusion() {
-    for profile in [EndpointProfile::aws(), EndpointProfile::minio(), EndpointProfile::get_only()] {
+    for profile in
+        [StoreCapabilities::aws(), StoreCapabilities::minio(), StoreCapabilities::get_only()]
+    {
         check(Format::CsvOfLines, &profile, |_, _| true);
     }
 }
@@ -453,7 +455,7 @@ async fn forcing_a_sample_that_cannot_help_says_why() {
     let key = "a comparison of k / 3 with a bound cannot be sent";
     assert!(said.contains(key) && said.starts_with("top_k of ORDER BY k / 3 DESC, k"), "{said}");
     rows(&engine, "SET sluice.scan = 'auto'").await;
-    let none = store.builder().profile(EndpointProfile::get_only()).build().await.unwrap();
+    let none = store.builder().profile(StoreCapabilities::get_only()).build().await.unwrap();
     rows(&none, &ddl).await;
     rows(&none, "SET sluice.top_k = 'sampling'").await;
     let said = why(none.clone(), "SELECT k FROM t ORDER BY k LIMIT 3").await;

@@ -7,10 +7,10 @@ use datafusion::common::runtime::SpawnedTask;
 use sluicegate_distributed::{Cluster, ClusterError, Token, Worker, WorkerError};
 use sluicegate_engine::ErrorKind;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
-use super::{Machines, Running, tables};
+use super::{Machines, TestWorker, tables};
 use crate::harness::{BUCKET, Store};
 
 /// An error at a worker has the message and the hint of the same error on one machine.
@@ -82,7 +82,7 @@ async fn a_worker_stops_after_the_queries_that_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_send_no_plans() {
     let store = Store::start().await;
-    let worker = Running::start(store.builder(), Some("secret")).await;
+    let worker = TestWorker::start(store.builder(), Some("secret")).await;
     let urls = [worker.url.clone()];
     for (token, why) in [(None, "wants a token"), (Token::new("guess"), "has another token")] {
         let refused = Cluster::connect(&urls, token).await.unwrap_err();
@@ -148,8 +148,8 @@ async fn workers_read_the_version_that_was_planned() {
     }
     for scan in [Scan::Get, Scan::Select, Scan::Auto] {
         let workers = [
-            Running::start(here.builder().scan(scan), None).await,
-            Running::start(elsewhere.builder().scan(scan), None).await,
+            TestWorker::start(here.builder().scan(scan), None).await,
+            TestWorker::start(elsewhere.builder().scan(scan), None).await,
         ];
         let urls = workers.each_ref().map(|worker| worker.url.clone());
         let cluster = Cluster::connect(&urls, None).await.unwrap();
@@ -194,7 +194,7 @@ async fn a_worker_with_too_little_memory_is_named() {
     let store = Store::start().await;
     let mut workers = Vec::new();
     for _ in 0..2 {
-        workers.push(Running::start(store.builder().memory_limit(10_000), None).await);
+        workers.push(TestWorker::start(store.builder().memory_limit(10_000), None).await);
     }
     let urls: Vec<String> = workers.iter().map(|worker| worker.url.clone()).collect();
     let cluster = Cluster::connect(&urls, None).await.unwrap();
@@ -221,9 +221,9 @@ async fn a_worker_with_too_little_memory_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_with_another_store_refuses_the_plan() {
     let store = Store::start().await;
-    let other = store.builder().profile(EndpointProfile::get_only());
-    let worker = Running::start(other, None).await;
-    let second = Running::start(store.builder(), None).await;
+    let other = store.builder().profile(StoreCapabilities::get_only());
+    let worker = TestWorker::start(other, None).await;
+    let second = TestWorker::start(store.builder(), None).await;
     let urls = [worker.url.clone(), second.url.clone()];
     let cluster = Cluster::connect(&urls, None).await.unwrap();
     let builder = store.builder().scan(Scan::Select);

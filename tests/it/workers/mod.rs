@@ -21,11 +21,11 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use crate::figure_10::check_items;
-use crate::harness::{BUCKET, Grid, Place, Store, rows, stock, stock_rows, text, values};
+use crate::harness::{BUCKET, Grid, Store, TestStore, rows, stock, stock_rows, text, values};
 use crate::tpch::{compare, data, oracle};
 
 /// A worker in this process, with threads of its own, reached over TCP.
-pub(crate) struct Running {
+pub(crate) struct TestWorker {
     url: String,
     engine: Engine,
     stop: Option<oneshot::Sender<()>>,
@@ -33,7 +33,7 @@ pub(crate) struct Running {
     runtime: Option<Runtime>,
 }
 
-impl Running {
+impl TestWorker {
     pub(crate) async fn start(builder: EngineBuilder, token: Option<&str>) -> Self {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
@@ -68,7 +68,7 @@ impl Running {
 }
 
 /// Dropping the worker ends it at once, like a power failure.
-impl Drop for Running {
+impl Drop for TestWorker {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -79,7 +79,7 @@ impl Drop for Running {
 /// Workers, and an engine that is their coordinator.
 pub(crate) struct Machines {
     pub(crate) engine: Engine,
-    pub(crate) workers: Vec<Running>,
+    pub(crate) workers: Vec<TestWorker>,
 }
 
 impl Machines {
@@ -91,7 +91,7 @@ impl Machines {
     pub(crate) async fn with(count: usize, builder: impl Fn() -> EngineBuilder) -> Self {
         let mut workers = Vec::new();
         for _ in 0..count {
-            workers.push(Running::start(builder(), Some("secret")).await);
+            workers.push(TestWorker::start(builder(), Some("secret")).await);
         }
         let urls: Vec<String> = workers.iter().map(|worker| worker.url.clone()).collect();
         let cluster = Cluster::connect(&urls, Token::new("secret")).await.unwrap();
@@ -370,14 +370,14 @@ async fn explain_analyze_tells_what_workers_counted() {
 }
 
 /// A store whose queries run on several machines.
-struct Clustered {
+struct TestCluster {
     store: Store,
     cluster: Cluster,
-    _workers: Vec<Running>,
+    _workers: Vec<TestWorker>,
 }
 
 #[async_trait]
-impl Place for Clustered {
+impl TestStore for TestCluster {
     fn bucket(&self) -> &str {
         BUCKET
     }
@@ -415,7 +415,7 @@ async fn predictions_are_about_all_machines() {
         tables(&store, &engine).await;
         let explained = engine.explain("SELECT k, s FROM t WHERE v > 10").await.unwrap();
         let [scan] = explained.decisions.as_slice() else { panic!("{explained}") };
-        let time = &scan.way("get").unwrap().outcome.as_ref().unwrap().time;
+        let time = &scan.verdict("get").unwrap().outcome.as_ref().unwrap().time;
         let demands = time.phases.iter().flat_map(|it| it.demands.iter());
         let link = demands.filter(|(resource, _)| resource.name() == "link");
         seconds.push(link.map(|(_, time)| time.as_secs_f64()).sum::<f64>());
@@ -429,11 +429,11 @@ async fn the_items_of_the_demo_are_answered_by_two_workers() {
     let store = Store::start().await;
     let mut workers = Vec::new();
     for _ in 0..2 {
-        workers.push(Running::start(store.builder(), None).await);
+        workers.push(TestWorker::start(store.builder(), None).await);
     }
     let urls: Vec<String> = workers.iter().map(|worker| worker.url.clone()).collect();
     let cluster = Cluster::connect(&urls, None).await.unwrap();
-    let place = Clustered { store, cluster, _workers: workers };
+    let place = TestCluster { store, cluster, _workers: workers };
     for (item, statements, fallbacks) in Box::pin(check_items(&place, 0.01)).await {
         assert!(statements > 0 && fallbacks == 0, "{item}: {statements}, {fallbacks}");
     }

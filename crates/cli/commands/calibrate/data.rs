@@ -64,11 +64,17 @@ pub(super) struct Object {
 
 impl Object {
     fn new(name: String, format: Format, rows: u64, seed: u64) -> Result<Self> {
-        Self::of(name, format, &COLUMNS.map(|(name, _)| name), rows, seed)
+        Self::generate_columns(name, format, &COLUMNS.map(|(name, _)| name), rows, seed)
     }
 
     /// Generates an object with some of the columns.
-    fn of(name: String, format: Format, columns: &[&str], rows: u64, seed: u64) -> Result<Self> {
+    fn generate_columns(
+        name: String,
+        format: Format,
+        columns: &[&str],
+        rows: u64,
+        seed: u64,
+    ) -> Result<Self> {
         let batch = rows_of(columns, rows, seed)?;
         let contents = match format {
             Format::Csv => {
@@ -133,7 +139,13 @@ impl Data {
             Object::new(name, Format::Csv, FEW, seed.wrapping_add(number))
         };
         let rows = size.0 / LESS / ANSWERED_ROW;
-        let answer = Object::of("answer/0.csv".to_owned(), Format::Csv, &ANSWERED, rows, seed)?;
+        let answer = Object::generate_columns(
+            "answer/0.csv".to_owned(),
+            Format::Csv,
+            &ANSWERED,
+            rows,
+            seed,
+        )?;
         Ok(Self {
             parts,
             answer,

@@ -19,8 +19,8 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt};
 use sluicegate_client::SelectMetrics;
 use sluicegate_conformance::NoAnswer;
-use sluicegate_costmodel::calibration::{Asked, Experiment};
-use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, Scanned, Terms, answered};
+use sluicegate_costmodel::calibration::{Experiment, MeasuredOperation};
+use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, ScanWork, Terms, answered};
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::{
@@ -96,7 +96,7 @@ impl Trial {
 
 enum Outcome {
     /// The measured times. A trial always returns the same number of them, in the same order.
-    Timed(Vec<(Asked, Duration)>),
+    Timed(Vec<(MeasuredOperation, Duration)>),
     /// The store does not support the trial, or no statement at all.
     Refused { every_statement: bool },
     /// The trial failed in this round, and is repeated in the next.
@@ -142,7 +142,7 @@ impl Bench {
                 let (cpu, started) = (process_time(), Instant::now());
                 let got = self.get(&path, 0..*bytes).await?;
                 let time = started.elapsed();
-                Ok(received(cpu, Requests(1), got, (Asked::Get(got), time)))
+                Ok(received(cpu, Requests(1), got, (MeasuredOperation::Get(got), time)))
             }
             Trial::Gets { requests, lanes, each } => {
                 let part = |number: u64| {
@@ -160,7 +160,12 @@ impl Bench {
                     all.try_fold(Bytes::ZERO, |sum, got| async move { Ok(sum + got) }).await?;
                 let time = started.elapsed();
                 let (requests, lanes) = (Requests(*requests), *lanes);
-                Ok(received(cpu, requests, bytes, (Asked::Gets { requests, lanes, bytes }, time)))
+                Ok(received(
+                    cpu,
+                    requests,
+                    bytes,
+                    (MeasuredOperation::Gets { requests, lanes, bytes }, time),
+                ))
             }
             Trial::Select(statement) => self.statement(statement, 1).await,
             Trial::Selects { lanes, statement } => self.statement(statement, *lanes).await,
@@ -168,18 +173,22 @@ impl Bench {
                 let mut objects = self.data.objects().chain([&self.data.answer]);
                 let Some(object) = objects.find(|it| it.name == *name) else { return Ok(REFUSED) };
                 let values = object.rows.as_f64() * f64::from(*columns);
-                let asked = Asked::Parse { format: object.format, bytes: object.size(), values };
+                let asked = MeasuredOperation::Parse {
+                    format: object.format,
+                    bytes: object.size(),
+                    values,
+                };
                 Ok(timed(asked, self.on_each_core(sql).await?))
             }
             Trial::Aggregate { sql, here } => {
                 let here = here.times(self.rows.as_f64());
-                Ok(timed(Asked::Aggregate { here }, self.on_each_core(sql).await?))
+                Ok(timed(MeasuredOperation::Aggregate { here }, self.on_each_core(sql).await?))
             }
             Trial::Small { objects, sql } => {
                 self.set_scan("get").await?;
                 let started = Instant::now();
                 Box::pin(Box::pin(self.engine.plan(sql)).await?.collect()).await?;
-                Ok(timed(Asked::Small { objects: *objects }, started.elapsed()))
+                Ok(timed(MeasuredOperation::Small { objects: *objects }, started.elapsed()))
             }
             Trial::Query { scan, sql } => self.query(scan, sql).await,
         }
@@ -234,7 +243,7 @@ impl Bench {
         let client = &self.engine.endpoint().client;
         let started = Instant::now();
         let keys = keys.iter().cycle().take(lanes as usize);
-        let answers = keys.map(|key| client.ask(&self.bucket, key, &request, &metrics));
+        let answers = keys.map(|key| client.send(&self.bucket, key, &request, &metrics));
         let answered = futures::future::try_join_all(answers).await;
         let time = started.elapsed();
         let counters = &self.engine.endpoint().counters;
@@ -255,11 +264,11 @@ impl Bench {
         let bytes = scanned.map_or(stored, |bytes| Bytes(bytes / u64::from(lanes)));
         let returned = metrics.counts().bytes_returned.known().unwrap_or_default();
         let returned = Bytes(returned / u64::from(lanes));
-        let each = Scanned { bytes, returned, ..statement.scanned };
+        let each = ScanWork { bytes, returned, ..statement.scanned };
         counters.store_time(self.engine.endpoint().hardware.store_time(&each) * lanes);
         let asked = match lanes {
-            1 => Asked::Select(each),
-            lanes => Asked::Selects { lanes, each },
+            1 => MeasuredOperation::Select(each),
+            lanes => MeasuredOperation::Selects { lanes, each },
         };
         Ok(timed(asked, time))
     }
@@ -326,7 +335,7 @@ impl Bench {
             values: (rows_of(counted.got_bytes) + rows) * columns,
             ..Phase::default()
         };
-        Ok(timed(Asked::Query(Box::new(phase)), time))
+        Ok(timed(MeasuredOperation::Query(Box::new(phase)), time))
     }
 
     /// Sets how queries read tables. Aggregates are computed locally, so that the store returns rows.
@@ -338,7 +347,7 @@ impl Bench {
     }
 }
 
-fn timed(asked: Asked, time: Duration) -> Outcome {
+fn timed(asked: MeasuredOperation, time: Duration) -> Outcome {
     Outcome::Timed(vec![(asked, time)])
 }
 
@@ -347,10 +356,10 @@ fn received(
     before: Option<Duration>,
     requests: Requests,
     bytes: Bytes,
-    by_the_clock: (Asked, Duration),
+    by_the_clock: (MeasuredOperation, Duration),
 ) -> Outcome {
     let used = before.and_then(|before| process_time()?.checked_sub(before));
-    let receive = used.map(|used| (Asked::Receive { requests, bytes }, used));
+    let receive = used.map(|used| (MeasuredOperation::Receive { requests, bytes }, used));
     Outcome::Timed([Some(by_the_clock), receive].into_iter().flatten().collect())
 }
 

@@ -24,17 +24,17 @@ use sluicegate_costmodel::calibration::{
 };
 use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook, Work};
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use self::data::Data;
 use crate::args::CalibrateArgs;
 use crate::commands::generate::bucket_store;
 use crate::commands::samples::Samples;
-use crate::connect::calibrated::{CalibratedProfiles, place};
+use crate::connect::calibrated::{CalibratedHardware, place};
 use crate::connect::{detect, known, prices};
 use crate::failure::{Failure, Result};
-use crate::output::file::Unfinished;
-use crate::output::progress::say;
+use crate::output::file::PartialFile;
+use crate::output::progress::print;
 use crate::output::stats;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
@@ -46,7 +46,7 @@ const HINT: &str = "Name a bucket in which the access key may write and delete, 
 pub(crate) async fn run(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     let result = Box::pin(calibrate(args, compute)).await;
     if matches!(result, Err(Failure::Stopped(_))) {
-        say("stopped: nothing is remembered");
+        print("stopped: nothing is remembered");
     }
     result
 }
@@ -56,7 +56,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
         Some(name) => prices(name)?,
         None => PriceBook::paper().clone(),
     };
-    let connecting = connect(&args, &prices, EndpointProfile::unknown());
+    let connecting = connect(&args, &prices, StoreCapabilities::unknown());
     let engine = interruptible(Box::pin(connecting)).await?;
     let place = place(&engine.endpoint().client);
     let name = args.name.clone().unwrap_or_else(|| name_of(&place));
@@ -67,7 +67,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
         )));
     }
     // Fail before measuring if the profile cannot be written.
-    let output = args.output.as_deref().map(Unfinished::begin).transpose()?;
+    let output = args.output.as_deref().map(PartialFile::begin).transpose()?;
     if output.is_none() && !args.dry_run {
         cache()?.check()?;
     }
@@ -82,7 +82,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     announce(&args, &place, &work, &prices)?;
     if args.dry_run {
         let told = async {
-            tell_missing_bucket(&engine, &args.bucket).await;
+            check_bucket(&engine, &args.bucket).await;
             Ok(())
         };
         return interruptible(Box::pin(told)).await;
@@ -91,14 +91,14 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     let profile = interruptible(Box::pin(detect::profile(&args.store.options()?))).await?;
     // A second engine, because its connections must live on the threads that queries run on.
     let measuring = connect(&args, &prices, profile).await?;
-    let question = Question {
+    let question = Measurement {
         bucket: &args.bucket,
         name,
         size: args.size,
         rounds: args.rounds,
         seed: args.seed,
     };
-    let Measured { profile, experiments, removed } =
+    let MeasurementResult { profile, experiments, removed } =
         question.answer(&engine, &measuring, data, trials, compute).await?;
     let counted = [engine.counted(), measuring.counted()].into_iter().sum();
     report::print(&profile, &experiments, &counted, &prices, args.format)?;
@@ -108,7 +108,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
 }
 
 /// The parameters of a calibration.
-struct Question<'a> {
+struct Measurement<'a> {
     bucket: &'a str,
     /// Name of the profile.
     name: String,
@@ -119,14 +119,14 @@ struct Question<'a> {
 }
 
 /// The result of a calibration.
-struct Measured {
+struct MeasurementResult {
     profile: HardwareProfile,
     experiments: Vec<Experiment>,
     /// Outcome of the samples' removal.
     removed: Result<()>,
 }
 
-impl Question<'_> {
+impl Measurement<'_> {
     /// Writes samples through one engine, measures through the other, and fits the profile.
     async fn answer(
         self,
@@ -135,14 +135,14 @@ impl Question<'_> {
         mut data: Arc<Data>,
         mut trials: Vec<plan::Trial>,
         compute: &Compute,
-    ) -> Result<Measured> {
+    ) -> Result<MeasurementResult> {
         let load = load_per_core();
         let mut samples = Samples::new(engine, self.bucket, "calibrate", HINT)?;
         let target = (self.bucket.to_owned(), samples.prefix().to_owned());
         let measured = interruptible(Box::pin(async {
             samples.begin().await?;
             if self.size.is_none() {
-                let size = size::carried_in_a_second(&mut samples, &data.parts[0]).await?;
+                let size = size::transferred_per_second(&mut samples, &data.parts[0]).await?;
                 if size < size::LARGEST {
                     data = generate(size, self.seed, compute).await?;
                     trials = plan::trials(&data)?;
@@ -159,7 +159,7 @@ impl Question<'_> {
         let removed = samples.remove().await;
         if let (Err(_), Err(failure)) = (&measured, &removed) {
             let (message, hint) = failure.words();
-            say(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
+            print(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
         }
         let experiments = measured?;
 
@@ -181,7 +181,7 @@ impl Question<'_> {
             })),
             ..fit.hardware
         };
-        Ok(Measured { profile, experiments, removed })
+        Ok(MeasurementResult { profile, experiments, removed })
     }
 }
 
@@ -192,13 +192,13 @@ pub(super) async fn quietly(
     rounds: u32,
     compute: &Compute,
 ) -> Result<HardwareProfile> {
-    let engine = Engine::builder().connect(options.clone()).profile(EndpointProfile::sluice());
+    let engine = Engine::builder().connect(options.clone()).profile(StoreCapabilities::sluice());
     let (engine, measuring) = (engine.clone().build().await?, engine.build().await?);
     let seed = 1;
     let data = interruptible(generate(size::LARGEST, seed, compute)).await?;
     let trials = plan::trials(&data)?;
     let name = name_of(&place(&measuring.endpoint().client));
-    let question = Question { bucket, name, size: None, rounds, seed };
+    let question = Measurement { bucket, name, size: None, rounds, seed };
     let measured = question.answer(&engine, &measuring, data, trials, compute).await?;
     measured.removed.map(|()| measured.profile)
 }
@@ -214,22 +214,22 @@ async fn generate(size: Bytes, seed: u64, compute: &Compute) -> Result<Arc<Data>
 async fn connect(
     args: &CalibrateArgs,
     prices: &PriceBook,
-    profile: EndpointProfile,
+    profile: StoreCapabilities,
 ) -> Result<Engine> {
     let engine = Engine::builder().connect(args.store.options()?).prices(prices.clone());
     Ok(engine.profile(profile).build().await?)
 }
 
 /// Prints a note if the store answers within two seconds that the bucket does not exist.
-async fn tell_missing_bucket(engine: &Engine, bucket: &str) {
-    const PATIENCE: Duration = Duration::from_secs(2);
+async fn check_bucket(engine: &Engine, bucket: &str) {
+    const TIMEOUT: Duration = Duration::from_secs(2);
     let Ok(store) = bucket_store(engine, bucket) else { return };
     let nothing = Path::from("sluice-calibrate-nothing");
     let mut listed = store.list(Some(&nothing));
-    if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, listed.try_next()).await {
+    if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, listed.try_next()).await {
         let error = sluicegate_engine::Error::from(DataFusionError::ObjectStore(Box::new(error)));
         if error.kind() == ErrorKind::NotFound {
-            say(&format!("note: there is no bucket `{bucket}`: calibrating would create it"));
+            print(&format!("note: there is no bucket `{bucket}`: calibrating would create it"));
         }
     }
 }
@@ -241,7 +241,7 @@ async fn tell_missing_bucket(engine: &Engine, bucket: &str) {
 /// If the bill is higher than `--max-cost`.
 fn announce(args: &CalibrateArgs, place: &str, work: &Work, prices: &PriceBook) -> Result<()> {
     let cost = prices.cost(&Work { wall: Duration::ZERO, ..*work });
-    say(&format!(
+    print(&format!(
         "calibrating with {place}: at most {} in {} rounds, {} written, {} fetched, {} scanned by the \
          store if it has Select\n\
          predicted bill of the store: at most {} at the prices {}",
@@ -278,16 +278,20 @@ fn noise(load: Option<f64>, experiments: &[Experiment]) -> Vec<String> {
 }
 
 /// Saves the profile in the cache, and in the file of `--output`.
-fn keep(args: &CalibrateArgs, output: Option<Unfinished>, profile: &HardwareProfile) -> Result<()> {
+fn keep(
+    args: &CalibrateArgs,
+    output: Option<PartialFile>,
+    profile: &HardwareProfile,
+) -> Result<()> {
     if let (Some(path), Some(mut file)) = (&args.output, output) {
         let written = file.file().write_all(profile.to_string().as_bytes());
         written.map_err(|error| Failure::file(path, error))?;
         file.finish()?;
-        say(&format!("wrote {}: --hardware {} uses it", path.display(), path.display()));
+        print(&format!("wrote {}: --hardware {} uses it", path.display(), path.display()));
     }
-    match cache().and_then(|folder| folder.remember(profile)) {
+    match cache().and_then(|folder| folder.save(profile)) {
         Ok(path) => {
-            say(&format!(
+            print(&format!(
                 "remembered in {}: sql and explain use it for this store, and --hardware {} for any",
                 path.display(),
                 profile.name
@@ -301,8 +305,8 @@ fn keep(args: &CalibrateArgs, output: Option<Unfinished>, profile: &HardwareProf
 }
 
 /// Opens the cache of calibrated profiles.
-fn cache() -> Result<CalibratedProfiles> {
-    CalibratedProfiles::in_cache().ok_or_else(|| {
+fn cache() -> Result<CalibratedHardware> {
+    CalibratedHardware::in_cache().ok_or_else(|| {
         Failure::new("there is no cache folder")
             .with_hint("Set XDG_CACHE_HOME, or write the profile to a file with --output.")
     })
@@ -340,7 +344,7 @@ fn load_per_core() -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use sluicegate_costmodel::calibration::Asked;
+    use sluicegate_costmodel::calibration::MeasuredOperation;
 
     use super::*;
 
@@ -366,8 +370,10 @@ mod tests {
 
     #[test]
     fn a_busy_machine_and_scattered_times_are_noise() {
-        let took =
-            |seconds: &[f64]| Experiment { asked: Asked::Get(Bytes(1)), seconds: seconds.to_vec() };
+        let took = |seconds: &[f64]| Experiment {
+            asked: MeasuredOperation::Get(Bytes(1)),
+            seconds: seconds.to_vec(),
+        };
         let (quiet, loud) = ([took(&[1.0, 1.01, 0.99])], [took(&[1.0, 2.0, 0.5])]);
         assert!(noise(None, &quiet).is_empty());
         assert!(noise(Some(0.1), &quiet).is_empty());

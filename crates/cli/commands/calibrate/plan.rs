@@ -1,7 +1,7 @@
 //! The trials of a calibration, and the work that they cause for the store.
 
 use sluicegate_costmodel::{
-    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Terms, Work, answered,
+    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, ScanWork, Terms, Work, answered,
 };
 use sluicegate_engine::internals::demand::{constants, items, terms};
 use sluicegate_s3select::dialect::{Extras, parse_with};
@@ -67,7 +67,7 @@ pub(super) struct Statement {
     /// The extensions of S3 Select that it uses.
     pub(super) extras: Extras,
     /// The store's work for the statement.
-    pub(super) scanned: Scanned,
+    pub(super) scanned: ScanWork,
 }
 
 impl Statement {
@@ -75,7 +75,7 @@ impl Statement {
         // The planner counts the work of its own statements in the same way.
         let query = parse_with(&sql, Extras::ALL)
             .map_err(|error| Failure::new(format!("{sql}: {error}")))?;
-        let scanned = Scanned {
+        let scanned = ScanWork {
             format: object.format,
             bytes: object.size(),
             rows: object.rows,
@@ -84,9 +84,9 @@ impl Statement {
             passing: if query.filter.is_none() { object.rows } else { Rows::ZERO },
             items: items(&query),
             constants: constants(&query),
-            ..Scanned::default()
+            ..ScanWork::default()
         };
-        Ok(Self { name: object.name.clone(), extras: Extras::of(&query), scanned, sql })
+        Ok(Self { name: object.name.clone(), extras: Extras::from_query(&query), scanned, sql })
     }
 
     /// Builds a statement that returns these columns of the first rows.
@@ -181,7 +181,7 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
         trials.push(parse(part, columns));
     }
     trials.push(parse(&data.answer, &ANSWERED));
-    trials.extend(aggregates_here());
+    trials.extend(local_aggregates());
     for (objects, table) in [(1, "one"), (SMALL_PARTS, "small")] {
         trials.push(Trial::Small { objects, sql: format!("SELECT max(k) FROM {table}") });
     }
@@ -273,7 +273,7 @@ fn aggregated(grouped: bool, aggregates: usize) -> String {
 }
 
 /// Returns the trials that aggregate groups locally.
-fn aggregates_here() -> impl Iterator<Item = Trial> {
+fn local_aggregates() -> impl Iterator<Item = Trial> {
     let all = "sum(x), sum(k), min(x), max(x), min(k), max(k)";
     let each = [
         ("g", "count(k)", 0, 1, 1),
@@ -361,7 +361,7 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
         // A scan may read a large object in several ranges.
         Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),
         Trial::Query { .. } => {
-            let scanned = Scanned { bytes: all, rows, terms: 1.into(), ..Scanned::default() };
+            let scanned = ScanWork { bytes: all, rows, terms: 1.into(), ..ScanWork::default() };
             let store = hardware.store_time(&scanned);
             listed(Work { returned: all, link: all, store, ..select(4 * PARTS, all) })
         }

@@ -3,19 +3,19 @@
 use serde_json::Value;
 use sluicegate_costmodel::calibration::{Experiment, scatter};
 use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook, Requests};
-use sluicegate_engine::Counted;
+use sluicegate_engine::CounterSnapshot;
 
 use crate::failure::Result;
 use crate::output::constant::in_words;
 use crate::output::listing::{ListFormat, Listing, fraction};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::output::stats;
 
 /// Prints the constants, the accuracy of their predictions, and the requests that the calibration took.
 pub(super) fn print(
     profile: &HardwareProfile,
     experiments: &[Experiment],
-    counted: &Counted,
+    counted: &CounterSnapshot,
     prices: &PriceBook,
     format: ListFormat,
 ) -> Result<()> {
@@ -48,7 +48,7 @@ pub(super) fn print(
     listing.print(format, "")?;
     let bytes = Bytes(counted.link_bytes() + counted.put_bytes);
     let work = counted.work(std::time::Duration::ZERO);
-    say(&format!(
+    print(&format!(
         "counted: {}, {bytes} over the link, {} scanned; the store's bill is {} at the prices {}",
         Requests(counted.requests()).in_words(),
         Bytes(counted.scanned_bytes),
@@ -58,7 +58,7 @@ pub(super) fn print(
     let errors: Vec<f64> = experiments.iter().filter_map(|it| it.error(profile)).collect();
     if !errors.is_empty() {
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        say(&format!(
+        print(&format!(
             "predicted against measured seconds of {} queries: {:.0} % mean error; the same took \
              {:.0} % more or less each time",
             errors.len(),
@@ -67,10 +67,10 @@ pub(super) fn print(
         ));
     }
     if calibration.assumed.iter().any(|key| key == "select") {
-        say("the store has no S3 Select, or does not let us use it: its constants are left out");
+        print("the store has no S3 Select, or does not let us use it: its constants are left out");
     }
     for noise in &calibration.noise {
-        say(&format!("warning: {noise}; measure again when it is quiet"));
+        print(&format!("warning: {noise}; measure again when it is quiet"));
     }
     Ok(())
 }

@@ -20,7 +20,10 @@ const NAME: &str = "size/0.csv";
 const TINY: Bytes = Bytes(1);
 
 /// Returns the bytes that the slower direction of the link carries in a second, between [`LEAST`] and [`LARGEST`].
-pub(super) async fn carried_in_a_second(samples: &mut Samples<'_>, part: &Object) -> Result<Bytes> {
+pub(super) async fn transferred_per_second(
+    samples: &mut Samples<'_>,
+    part: &Object,
+) -> Result<Bytes> {
     let mut bytes = part.contents.clone();
     bytes.truncate(PROBE.0 as usize);
     let started = Instant::now();

@@ -23,8 +23,8 @@ use crate::commands::embedded::measure::{followed, measure};
 use crate::commands::embedded::{connect, load, set};
 use crate::commands::generate::ddl;
 use crate::failure::{Failure, Result};
-use crate::output::file::Unfinished;
-use crate::output::progress::say;
+use crate::output::file::PartialFile;
+use crate::output::progress::print;
 use crate::output::screen;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch
 
 async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     // Fail before the demo runs if the picture cannot be written.
-    let picture = args.svg.as_deref().map(Unfinished::begin).transpose()?;
+    let picture = args.svg.as_deref().map(PartialFile::begin).transpose()?;
     let typed = typed(&args);
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // The demo's data can be generated again, so writes need not survive a power failure.
@@ -76,7 +76,7 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
 
     let mut compared = Vec::new();
     for item in ITEMS {
-        say(&format!("running {}", item.name));
+        print(&format!("running {}", item.name));
         compared.push(compare(&server, &engine, item).await?);
     }
     let explained = ITEMS.iter().find(|item| item.name == EXPLAINED).unwrap_or(&ITEMS[0]);

@@ -9,7 +9,7 @@ use datafusion::physical_plan::collect;
 use sluicegate_costmodel::{Bytes, Dollars};
 use sluicegate_engine::Engine;
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::internals::keys::asked_about_keys;
+use sluicegate_engine::internals::keys::key_texts;
 use sluicegate_server::Server;
 
 use crate::failure::Result;
@@ -43,7 +43,7 @@ const FILTERED: &str = "filtered";
 /// Returns the strategy by which an operator ran. The planned strategy is predicted; a join decides again when its
 /// keys arrive, and `asked` is true if it sent them.
 pub(in crate::commands) fn followed(decision: &Decision, asked: bool) -> Option<&str> {
-    let may_be_bloom = || decision.way(BLOOM).is_some_and(|way| way.outcome.is_ok());
+    let may_be_bloom = || decision.verdict(BLOOM).is_some_and(|way| way.outcome.is_ok());
     Some(match decision.strategy()? {
         BLOOM if !asked => FILTERED,
         FILTERED if asked && may_be_bloom() => BLOOM,
@@ -73,7 +73,7 @@ pub(in crate::commands) async fn measure(
         link: Bytes(link.bytes_in + link.bytes_out),
         time,
         cost: engine.endpoint().prices.cost(&counted.work(time)).total(),
-        keys: asked_about_keys(&plan),
+        keys: key_texts(&plan),
     })
 }
 

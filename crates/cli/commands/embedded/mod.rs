@@ -7,7 +7,7 @@ use std::fmt::Display;
 use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_costmodel::HardwareProfile;
 use sluicegate_engine::Engine;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::Server;
 use sluicegate_workloads::{DataTable, Generate};
 
@@ -29,7 +29,7 @@ pub(super) fn options(server: &Server) -> ConnectOptions {
 pub(super) async fn connect(server: &Server, hardware: &HardwareProfile) -> Result<Engine> {
     let builder = Engine::builder()
         .connect(options(server))
-        .profile(EndpointProfile::sluice())
+        .profile(StoreCapabilities::sluice())
         .hardware(hardware.clone());
     Ok(builder.build().await?)
 }

@@ -31,7 +31,7 @@ pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
             table.objects().map(|(key, bytes)| (key[prefix..].to_owned(), bytes.to_vec()));
         samples.begin().await?;
         samples.write(objects).await?;
-        ask(&engine, &args.bucket, &table).await
+        run_cases(&engine, &args.bucket, &table).await
     }))
     .await;
     // The samples are removed also after an error or an interruption.
@@ -60,15 +60,15 @@ pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
     Ok(())
 }
 
-async fn ask(engine: &Engine, bucket: &str, table: &Run) -> Result<Vec<Outcome>> {
+async fn run_cases(engine: &Engine, bucket: &str, table: &Run) -> Result<Vec<Outcome>> {
     let metrics = Arc::new(SelectMetrics::default());
     let steps = Steps::new(table.questions(), "asking");
     let client = &engine.endpoint().client;
     let mut asked = 0;
-    let outcomes = table.ask(async |key, request| {
+    let outcomes = table.run_case(async |key, request| {
         asked += 1;
         steps.at(asked);
-        match client.ask(bucket, key, request, &metrics).await {
+        match client.send(bucket, key, request, &metrics).await {
             Ok(answer) => Ok(Ok(answer)),
             Err(error) => NoAnswer::try_from(error).map(Err),
         }

@@ -4,7 +4,7 @@ mod conformance;
 mod probe;
 
 use sluicegate_engine::Engine;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use crate::args::{EndpointCommand, StoreArgs};
 use crate::failure::Result;
@@ -22,6 +22,6 @@ const HINT: &str = "Name a bucket in which the access key may write and delete; 
 
 /// Builds an engine that assumes nothing about the store.
 async fn connect(store: &StoreArgs) -> Result<Engine> {
-    let engine = Engine::builder().connect(store.options()?).profile(EndpointProfile::unknown());
+    let engine = Engine::builder().connect(store.options()?).profile(StoreCapabilities::unknown());
     Ok(engine.build().await?)
 }

@@ -9,16 +9,16 @@ use sluicegate_client::{ProbeTarget, SelectMetrics};
 use sluicegate_conformance::probe::{Finding, Question, Report, Sample, Verdict};
 use sluicegate_costmodel::Bytes;
 use sluicegate_engine::{Engine, Error};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use super::{HINT, connect};
 use crate::args::ProbeArgs;
 use crate::commands::samples::Samples;
 use crate::connect::detect::Server;
-use crate::connect::known::{Known, KnownEndpoints};
+use crate::connect::known::{KnownEndpoints, ProbedEndpoint};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use crate::output::progress::{Steps, say};
+use crate::output::progress::{Steps, print};
 use crate::output::stats;
 use crate::runtime::interrupt::interruptible;
 
@@ -26,7 +26,7 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     let mut output = Output::new(Some(args.format.into()), None, 0)?;
     let engine = connect(&args.store).await?;
     let started = Instant::now();
-    let report = Box::pin(ask(&engine, &args)).await?;
+    let report = Box::pin(run_probe(&engine, &args)).await?;
     let table = engine.context().read_batch(table(&report.findings)?)?;
     let rows = Box::pin(output.answer(Box::pin(table.execute_stream()).await?, || ())).await?;
     let counted = engine.counted();
@@ -35,15 +35,17 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     lines += &stats::lines(&counted, started.elapsed(), rows, prices, 1);
     io::stderr().write_all(lines.as_bytes())?;
     if args.bucket.is_some() {
-        remember(&engine, report.profile).await?;
+        save_probe(&engine, report.profile).await?;
     } else {
-        say("nothing is remembered: what a store does to fields shows only on samples (--bucket)");
+        print(
+            "nothing is remembered: what a store does to fields shows only on samples (--bucket)",
+        );
     }
     Ok(())
 }
 
 /// Sends the probe's statements. Samples are removed also after an error or an interruption.
-async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
+async fn run_probe(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
     if let Some(object) = &args.object {
         let target = ProbeTarget::Object { bucket: object.bucket.clone(), key: object.key.clone() };
         return interruptible(Box::pin(questions(engine, &target))).await;
@@ -109,27 +111,27 @@ fn summary(engine: &Engine, report: &Report) -> String {
 }
 
 /// Saves the profile for `--store auto` and `--store probed`.
-async fn remember(engine: &Engine, profile: EndpointProfile) -> Result<()> {
+async fn save_probe(engine: &Engine, profile: StoreCapabilities) -> Result<()> {
     let Some(endpoint) = engine.endpoint().client.endpoint() else {
-        say("nothing is remembered: this is AWS, whose profile is known");
+        print("nothing is remembered: this is AWS, whose profile is known");
         return Ok(());
     };
-    let server = Server::ask(endpoint).await;
+    let server = Server::probe_kind(endpoint).await;
     let header = server.header().map(str::to_owned);
-    let known = Known::now(endpoint, header.as_deref(), profile);
+    let known = ProbedEndpoint::now(endpoint, header.as_deref(), profile);
     let Some(file) = KnownEndpoints::in_cache() else {
-        say("nothing is remembered: there is no cache folder; set XDG_CACHE_HOME");
+        print("nothing is remembered: there is no cache folder; set XDG_CACHE_HOME");
         return Ok(());
     };
-    file.remember(known)?;
+    file.save(known)?;
     let path = file.path().display();
     match server.profile() {
-        Some(profile) => say(&format!(
+        Some(profile) => print(&format!(
             "remembered in {path}: --store probed uses it; without, this store is taken for \
              what its Server header says, `{}`",
             profile.name
         )),
-        None => say(&format!("remembered in {path}: sql, explain and generate use it")),
+        None => print(&format!("remembered in {path}: sql, explain and generate use it")),
     }
     Ok(())
 }

@@ -3,14 +3,14 @@
 use sluicegate_costmodel::Objective;
 use sluicegate_costmodel::uncertainty::Output;
 
-use super::modelled::{Case, Modelled, Swept, at, strategies};
+use super::modelled::{AxisPrediction, Case, QueryPrediction, at, strategies};
 use crate::output::chart::{self, Chart, Line};
 
 /// The longest title of a panel, in characters; the middle of a longer one is left out.
 const TITLE: usize = 80;
 
 /// Draws all sweeps of all operators, one panel below the other.
-pub(super) fn svg(all: &[Modelled]) -> String {
+pub(super) fn svg(all: &[QueryPrediction]) -> String {
     let mut charts = Vec::new();
     for modelled in all {
         for case in &modelled.cases {
@@ -25,7 +25,7 @@ pub(super) fn svg(all: &[Modelled]) -> String {
 
 /// Draws the sweep of an operator in characters; empty if it has no way that can be drawn.
 pub(super) fn terminal(
-    swept: &Swept,
+    swept: &AxisPrediction,
     objective: Objective,
     case: &Case,
     operator: usize,
@@ -35,7 +35,7 @@ pub(super) fn terminal(
 }
 
 /// Returns the lines of the ways with their intervals.
-fn chart(swept: &Swept, objective: Objective, case: &Case, operator: usize) -> Chart {
+fn chart(swept: &AxisPrediction, objective: Objective, case: &Case, operator: usize) -> Chart {
     let shown = swept.shown(objective);
     let axis = &swept.sweep.axis;
     let (unit, size) = axis.unit();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::modelled::{Modelled, Operator};
+use super::modelled::{Operator, QueryPrediction};
 use crate::output::listing::{ListFormat, Listing};
 
 const HEADER: [&str; 27] = [
@@ -35,7 +35,7 @@ const HEADER: [&str; 27] = [
     "simulated_refused",
 ];
 
-pub(super) fn write(all: &[Modelled]) -> String {
+pub(super) fn write(all: &[QueryPrediction]) -> String {
     let mut lines = Listing::new(&HEADER);
     for (number, modelled) in (1..).zip(all) {
         for case in &modelled.cases {

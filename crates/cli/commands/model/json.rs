@@ -5,23 +5,23 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sluicegate_costmodel::Flow;
 use sluicegate_costmodel::uncertainty::{Interval, Sensitivity};
-use sluicegate_engine::operators::switch::Switched;
+use sluicegate_engine::operators::switch::SwitchEstimate;
 
-use super::modelled::{Case, Modelled, Operator, Way, total};
+use super::modelled::{Case, Operator, QueryPrediction, StrategyPrediction, total};
 use super::simulated::{Simulated, Simulation};
 use crate::failure::{Failure, Result};
 
 /// The version of the layout; it increases when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
 
-pub(super) fn write(all: &[Modelled]) -> Result<String> {
+pub(super) fn write(all: &[QueryPrediction]) -> Result<String> {
     let statements: Vec<_> = all.iter().map(statement).collect();
     let value = json!({ "version": VERSION, "statements": statements });
     let text = serde_json::to_string_pretty(&value);
     Ok(text.map_err(|error| Failure::new(error.to_string()))? + "\n")
 }
 
-fn statement(modelled: &Modelled) -> Value {
+fn statement(modelled: &QueryPrediction) -> Value {
     let cases: Vec<_> = modelled.cases.iter().map(|it| case(it, &modelled.cases[0])).collect();
     json!({
         "statement": modelled.statement,
@@ -73,7 +73,7 @@ fn operators(all: &[Operator]) -> Vec<Value> {
                 .ways
                 .iter()
                 .enumerate()
-                .map(|(place, it)| way(it, place == operator.taken));
+                .map(|(place, it)| strategy_json(it, place == operator.taken));
             let impossible = operator
                 .impossible
                 .iter()
@@ -90,7 +90,7 @@ fn operators(all: &[Operator]) -> Vec<Value> {
         .collect()
 }
 
-fn way(way: &Way, taken: bool) -> Value {
+fn strategy_json(way: &StrategyPrediction, taken: bool) -> Value {
     let (numbers, likely) = (&way.numbers, &way.likely);
     let work = &numbers.work;
     let seconds = quantiles(likely.time);
@@ -128,7 +128,7 @@ fn simulated(it: &Simulated) -> Value {
     }
 }
 
-fn switch(switched: &Switched) -> Value {
+fn switch(switched: &SwitchEstimate) -> Value {
     let flow = |flow: Flow| {
         json!({
             "sent_rows": flow.sent.0,

@@ -19,7 +19,7 @@ use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::SluiceOptions;
 use sluicegate_engine::{Engine, Explanation};
 
-use self::modelled::{Assumptions, Case, Modelled, Operator, Point, Swept};
+use self::modelled::{Assumptions, AxisPrediction, Case, Operator, Point, QueryPrediction};
 use self::simulated::Simulation;
 use self::switched::{LEFT_TO_WORKERS, SWITCH};
 use super::embedded::set;
@@ -28,8 +28,8 @@ use super::sql::script;
 use crate::args::ModelArgs;
 use crate::failure::{Failure, Result};
 use crate::output::chart::ChartFormat;
-use crate::output::file::Unfinished;
-use crate::output::progress::say;
+use crate::output::file::PartialFile;
+use crate::output::progress::print;
 
 /// The setting that a sweep of the selectivity changes.
 const SELECTIVITY: &str = "selectivity";
@@ -56,7 +56,7 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
     let Some(script) = script(&args.statements)? else {
         return Err(Failure::Usage("there is nothing to predict; give a query with -c".to_owned()));
     };
-    let file = args.output.as_deref().map(Unfinished::begin).transpose()?;
+    let file = args.output.as_deref().map(PartialFile::begin).transpose()?;
     let engine = args.connect.connect().await?;
     let scenarios = scenarios(&engine, &args.what_if)?;
     let statements = script.statements();
@@ -64,7 +64,7 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
     for (index, statement) in statements.iter().enumerate() {
         let modelled = model(&engine, statement, &scenarios, &args).await;
         for note in engine.take_notes() {
-            say(&format!("note: {note}"));
+            print(&format!("note: {note}"));
         }
         match modelled {
             Ok(modelled) => all.extend(modelled),
@@ -122,7 +122,7 @@ async fn model(
     statement: &str,
     scenarios: &[Assumptions],
     args: &ModelArgs,
-) -> Result<Option<Modelled>> {
+) -> Result<Option<QueryPrediction>> {
     let Some(here) = explain(engine, statement).await? else { return Ok(None) };
     let mut words = statement.split_whitespace();
     let mut next_is = |word: &str| words.next().is_some_and(|it| it.eq_ignore_ascii_case(word));
@@ -132,8 +132,9 @@ async fn model(
         return Err(Failure::new("EXPLAIN reads nothing that could be predicted")
             .with_hint("Give the query itself: nothing of it runs."));
     }
-    let objective = SluiceOptions::of(engine.context().state().config_options()).objective.into();
-    let simulation = Simulation::of(&args.simulation, args.seed);
+    let objective =
+        SluiceOptions::from_options(engine.context().state().config_options()).objective.into();
+    let simulation = Simulation::from_args(&args.simulation, args.seed);
     let predict = Predict { objective, draws: (args.draws, args.seed) };
     let settings = FETCHED.map(|(name, way)| (name, way.to_owned()));
     let fetched = explained(engine, statement, &settings).await?;
@@ -169,12 +170,12 @@ async fn model(
                 };
                 points.push(Point { value: *value, operators });
             }
-            sweeps.push(Swept { sweep: sweep.clone(), points });
+            sweeps.push(AxisPrediction { sweep: sweep.clone(), points });
         }
         let fetched = predict.points(&fetched, assumed, 1.0);
         cases.push(Case { assumed: assumed.clone(), operators, fetched, sweeps });
     }
-    Ok(Some(Modelled { statement: statement.to_owned(), objective, simulation, cases }))
+    Ok(Some(QueryPrediction { statement: statement.to_owned(), objective, simulation, cases }))
 }
 
 /// Settings that disable all pushdown.
@@ -196,7 +197,7 @@ impl Predict {
     /// Predicts the operators of a query, with their sensitivities.
     fn operators(&self, explained: &Explanation, assumed: &Assumptions) -> Vec<Operator> {
         self.each(explained, assumed, |decision, assumed| {
-            Operator::of(decision, assumed, self.objective, self.draws)
+            Operator::from_decision(decision, assumed, self.objective, self.draws)
         })
     }
 

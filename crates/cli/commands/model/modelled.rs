@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use sluicegate_costmodel::uncertainty::{
-    Likely, Output, Sensitivity, Uncertainty, intervals, sensitivity,
+    Output, Sensitivity, StrategyInterval, Uncertainty, intervals, sensitivity,
 };
 use sluicegate_costmodel::what_if::{Axis, Sweep, WhatIf};
 use sluicegate_costmodel::{Alternative, Dollars, Objective, Scenario, SwitchDemand, Work, pareto};
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::operators::switch::Switched;
+use sluicegate_engine::operators::switch::SwitchEstimate;
 
 use super::simulated::{Simulated, Simulation};
 
@@ -19,7 +19,7 @@ const SENSITIVITY_SAMPLES: u32 = 1024;
 const LEAST_ELASTICITY: f64 = 0.01;
 
 /// The predictions of a query in all cases.
-pub(super) struct Modelled {
+pub(super) struct QueryPrediction {
     pub(super) statement: String,
     pub(super) objective: Objective,
     /// The parameters of the simulated runs, if there are any.
@@ -47,7 +47,7 @@ impl Assumptions {
     pub(super) fn new(scenario: Scenario) -> Self {
         Self {
             what_if: None,
-            uncertainty: Uncertainty::of(&scenario.hardware),
+            uncertainty: Uncertainty::from_profile(&scenario.hardware),
             exact: Vec::new(),
             switch: None,
             sources: Vec::new(),
@@ -72,8 +72,8 @@ impl Assumptions {
     /// have are assumed, under names.
     pub(super) fn between_workers(&self) -> Self {
         let scenario = SwitchDemand::on(&self.scenario);
-        let uncertainty =
-            Uncertainty::of(&scenario.hardware).without(self.exact.iter().map(String::as_str));
+        let uncertainty = Uncertainty::from_profile(&scenario.hardware)
+            .without(self.exact.iter().map(String::as_str));
         Self { scenario, uncertainty, ..self.clone() }
     }
 
@@ -89,7 +89,7 @@ pub(super) struct Case {
     pub(super) operators: Vec<Operator>,
     /// The operators if everything is fetched by GET.
     pub(super) fetched: Vec<Operator>,
-    pub(super) sweeps: Vec<Swept>,
+    pub(super) sweeps: Vec<AxisPrediction>,
 }
 
 impl Case {
@@ -104,12 +104,12 @@ impl Case {
 }
 
 /// The predictions along an axis.
-pub(super) struct Swept {
+pub(super) struct AxisPrediction {
     pub(super) sweep: Sweep,
     pub(super) points: Vec<Point>,
 }
 
-impl Swept {
+impl AxisPrediction {
     /// Returns the quantity to show: dollars along a price or if the objective is dollars, else seconds.
     pub(super) fn shown(&self, objective: Objective) -> Output {
         let is_price = match &self.sweep.axis {
@@ -147,7 +147,7 @@ pub(super) struct Operator {
     pub(super) operator: &'static str,
     pub(super) subject: String,
     /// The ways that are possible, best first.
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<StrategyPrediction>,
     /// Index of the way that would run: 0, unless a setting forces another one.
     pub(super) taken: usize,
     /// The ways that are not possible, each with its reason.
@@ -155,14 +155,14 @@ pub(super) struct Operator {
     /// Constants that the time of the chosen way depends on, most important first.
     pub(super) sensitivity: Vec<Sensitivity>,
     /// Rows and bytes between workers and master, if the operator is a switch.
-    pub(super) switched: Option<Switched>,
+    pub(super) switched: Option<SwitchEstimate>,
 }
 
 /// The prediction of one way to run an operator.
-pub(super) struct Way {
+pub(super) struct StrategyPrediction {
     /// The numbers that EXPLAIN shows.
     pub(super) numbers: Alternative<&'static str>,
-    pub(super) likely: Likely<&'static str>,
+    pub(super) likely: StrategyInterval<&'static str>,
     /// True if no other way is both faster and cheaper.
     pub(super) is_pareto: bool,
     /// The simulated runs of this way, if it was simulated.
@@ -170,7 +170,7 @@ pub(super) struct Way {
 }
 
 impl Operator {
-    pub(super) fn of(
+    pub(super) fn from_decision(
         decision: &Decision,
         assumed: &Assumptions,
         objective: Objective,
@@ -209,7 +209,12 @@ impl Operator {
                 pareto(choice.alternatives()).iter().map(|it| it.strategy).collect();
             for (numbers, likely) in choice.alternatives().zip(likely) {
                 let is_pareto = front.contains(&numbers.strategy);
-                ways.push(Way { numbers: numbers.clone(), likely, is_pareto, simulated: None });
+                ways.push(StrategyPrediction {
+                    numbers: numbers.clone(),
+                    likely,
+                    is_pareto,
+                    simulated: None,
+                });
             }
         }
         let not_sold = "the store does not sell S3 Select".to_owned();
@@ -221,14 +226,15 @@ impl Operator {
         let impossible = impossible.collect();
         let forced =
             decision.chosen.filter(|_| decision.forced).and_then(|it| decision.ways.get(it));
-        let is_forced = |way: &Way| forced.is_some_and(|it| it.strategy == way.numbers.strategy);
+        let is_forced =
+            |way: &StrategyPrediction| forced.is_some_and(|it| it.strategy == way.numbers.strategy);
         let taken = ways.iter().position(is_forced).unwrap_or(0);
         let (operator, subject) = (decision.operator, decision.subject.clone());
         Self { operator, subject, ways, taken, impossible, sensitivity: Vec::new(), switched: None }
     }
 
     /// Returns the way that would run; `None` if no way is possible.
-    pub(super) fn taken(&self) -> Option<&Way> {
+    pub(super) fn taken(&self) -> Option<&StrategyPrediction> {
         self.ways.get(self.taken)
     }
 
@@ -271,7 +277,11 @@ pub(super) fn strategies(points: &[Point], operator: usize) -> Vec<&'static str>
 }
 
 /// Returns the way of this name of an operator at a point of an axis.
-pub(super) fn at<'a>(point: &'a Point, operator: usize, strategy: &str) -> Option<&'a Way> {
+pub(super) fn at<'a>(
+    point: &'a Point,
+    operator: usize,
+    strategy: &str,
+) -> Option<&'a StrategyPrediction> {
     let ways = &point.operators.get(operator)?.ways;
     ways.iter().find(|way| way.numbers.strategy == strategy)
 }

@@ -23,7 +23,7 @@ pub(super) struct Simulation {
 pub(super) type Simulated = Result<Runs, String>;
 
 impl Simulation {
-    pub(super) fn of(args: &SimulationArgs, seed: u64) -> Option<Self> {
+    pub(super) fn from_args(args: &SimulationArgs, seed: u64) -> Option<Self> {
         Some(Self { runs: args.simulate?, seed, conditions: args.conditions() })
     }
 

@@ -2,8 +2,8 @@
 
 use sluicegate_costmodel::{Objective, Scenario, SwitchDemand, choose};
 use sluicegate_engine::Explanation;
-use sluicegate_engine::choice::{Decision, Verdict, Why};
-use sluicegate_engine::operators::switch::Switched;
+use sluicegate_engine::choice::{Decision, Reason, Verdict};
+use sluicegate_engine::operators::switch::SwitchEstimate;
 
 /// Name of the operator in the engine's decisions, where it also gives reasons against a switch.
 pub(super) const SWITCH: &str = "switch";
@@ -13,9 +13,13 @@ pub(super) const LEFT_TO_WORKERS: [(&str, &str); 2] =
     [("group_by", "filtered"), ("top_k", "filtered")];
 
 /// Returns the decision between running without and with the switch.
-pub(super) fn decision(switched: &Switched, scenario: &Scenario, objective: Objective) -> Decision {
+pub(super) fn decision(
+    switched: &SwitchEstimate,
+    scenario: &Scenario,
+    objective: Objective,
+) -> Decision {
     let Scenario { hardware, prices } = scenario;
-    let [off, prune] = switched.demand.ways(hardware);
+    let [off, prune] = switched.demand.candidates(hardware);
     let choice = choose(off, [prune], hardware, prices, objective);
     let way = |it: &sluicegate_costmodel::Alternative<&'static str>| Verdict {
         strategy: it.strategy,
@@ -52,10 +56,10 @@ pub(super) fn nothing(explanation: &Explanation) -> Option<Decision> {
     if gave_reasons || !explanation.switched.is_empty() {
         return None;
     }
-    let [_, prune] = SwitchDemand::WAYS;
+    let [_, prune] = SwitchDemand::STRATEGIES;
     let in_store = |it: &&Decision| {
         let strategy = it.strategy().unwrap_or_default();
-        let statement = it.way(strategy).and_then(|way| way.statement.as_deref());
+        let statement = it.verdict(strategy).and_then(|way| way.statement.as_deref());
         let filters = || statement.is_some_and(|it| it.contains(" WHERE "));
         matches!(strategy, "store" | "s3" | "case" | "hybrid" | "sampling" | "late")
             || strategy == "select" && filters()
@@ -71,5 +75,5 @@ pub(super) fn nothing(explanation: &Explanation) -> Option<Decision> {
                  MAX, HAVING, ORDER BY with LIMIT, joins and skylines"
             .to_owned(),
     };
-    Some(Decision::refused(SWITCH, prune, "the query", Why::new(why)))
+    Some(Decision::refused(SWITCH, prune, "the query", Reason::new(why)))
 }

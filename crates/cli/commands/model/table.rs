@@ -5,10 +5,10 @@ use std::time::Duration;
 use sluicegate_costmodel::uncertainty::{Interval, Output};
 use sluicegate_costmodel::what_if::Axis;
 use sluicegate_costmodel::{ALIKE, Dollars, Flow, Objective, SwitchDemand};
-use sluicegate_engine::operators::switch::Switched;
+use sluicegate_engine::operators::switch::SwitchEstimate;
 
 use super::chart;
-use super::modelled::{Case, Modelled, Operator, Swept, at, strategies, total};
+use super::modelled::{AxisPrediction, Case, Operator, QueryPrediction, at, strategies, total};
 use crate::output::constant::in_words;
 use crate::output::grid::align;
 use crate::output::stats;
@@ -17,7 +17,7 @@ use crate::output::visible::visible;
 /// The most constants in the line of sensitivities.
 const MOST_CONSTANTS: usize = 5;
 
-pub(super) fn write(all: &[Modelled], colour: bool) -> String {
+pub(super) fn write(all: &[QueryPrediction], colour: bool) -> String {
     let mut text = String::new();
     for (place, modelled) in all.iter().enumerate() {
         if place > 0 {
@@ -36,7 +36,7 @@ pub(super) fn write(all: &[Modelled], colour: bool) -> String {
     text
 }
 
-fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
+fn case(modelled: &QueryPrediction, case: &Case, colour: bool) -> String {
     let scenario = &case.assumed.scenario;
     let mut text = format!(
         "{} (modelled: hardware {}, prices {}, best by {})\n",
@@ -59,7 +59,7 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
             "\n{} of {}\n{}{}{}{}",
             operator.operator,
             visible(&operator.subject),
-            ways(operator),
+            strategy_rows(operator),
             between_workers(operator),
             simulated(operator),
             constants(operator)
@@ -113,7 +113,7 @@ fn without_pushdown(fetched: &[Operator], (time, dollars): (Duration, Dollars)) 
     )
 }
 
-fn ways(operator: &Operator) -> String {
+fn strategy_rows(operator: &Operator) -> String {
     let header = [
         "",
         "way",
@@ -160,7 +160,9 @@ fn ways(operator: &Operator) -> String {
 
 /// Formats the rows and bytes of workers and master, without a switch and with it.
 fn between_workers(operator: &Operator) -> String {
-    let Some(Switched { demand, assumed, .. }) = &operator.switched else { return String::new() };
+    let Some(SwitchEstimate { demand, assumed, .. }) = &operator.switched else {
+        return String::new();
+    };
     let header = ["", "rows sent", "bytes sent", "rows at the master", "bytes at the master"];
     let row = |name: &str, flow: Flow| {
         vec![
@@ -171,7 +173,7 @@ fn between_workers(operator: &Operator) -> String {
             flow.handled_bytes.to_string(),
         ]
     };
-    let [off, prune] = SwitchDemand::WAYS;
+    let [off, prune] = SwitchDemand::STRATEGIES;
     let rows = [row(off, demand.without_switch()), row(prune, demand.with_switch())];
     let mut text = align(&header, &[1, 2, 3, 4], &rows);
     let crossings: Vec<_> = demand
@@ -257,7 +259,13 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// Formats the seconds or dollars of each way along an axis, with the best marked.
-fn along(swept: &Swept, objective: Objective, case: &Case, place: usize, colour: bool) -> String {
+fn along(
+    swept: &AxisPrediction,
+    objective: Objective,
+    case: &Case,
+    place: usize,
+    colour: bool,
+) -> String {
     let strategies = strategies(&swept.points, place);
     if strategies.is_empty() {
         return String::new();

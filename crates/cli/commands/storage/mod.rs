@@ -15,7 +15,7 @@ use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, name_of, spark
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::input::{text_of, unread};
@@ -30,15 +30,15 @@ const DATAFUSION_HINT: &str =
     "Write what EXPLAIN ANALYZE VERBOSE or EXPLAIN (ANALYZE, FORMAT pgjson) prints to a file.";
 
 /// The assumed drive, and the way a host uses it.
-struct Assumed {
+struct DriveAssumptions {
     device: Device,
     setup: Setup,
     formula: Formula,
     slots: Slots,
 }
 
-impl Assumed {
-    fn of(args: &StorageArgs) -> Result<Self> {
+impl DriveAssumptions {
+    fn from_args(args: &StorageArgs) -> Result<Self> {
         let mut device = device(&args.device)?;
         if let Some(setup) = args.setup {
             device.setup = setup.0;
@@ -61,7 +61,7 @@ impl Assumed {
 }
 
 pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
-    let assumed = Assumed::of(&args)?;
+    let assumed = DriveAssumptions::from_args(&args)?;
     refuse_twice(&args)?;
     if let Some(bucket) = args.model_tables.clone() {
         return model_tables::run(args, &bucket, &assumed, compute).await;
@@ -142,7 +142,7 @@ fn failed(all: usize, failures: impl Iterator<Item = (String, Failure)>) -> Resu
     let failures: Vec<_> = failures.collect();
     let names: Vec<_> = failures.iter().map(|(name, _)| format!("`{name}`")).collect();
     if all > 1 {
-        failures.iter().for_each(|(_, failure)| say(&format!("failed: {}", failure.words().0)));
+        failures.iter().for_each(|(_, failure)| print(&format!("failed: {}", failure.words().0)));
     }
     let Some((_, first)) = failures.into_iter().next() else { return Ok(()) };
     if all == 1 {
@@ -157,7 +157,7 @@ fn failed(all: usize, failures: impl Iterator<Item = (String, Failure)>) -> Resu
 fn imported(import: Result<Import, Error>, hint: &str) -> Result<Vec<Query>> {
     let import = import.map_err(|error| unread(&error, hint))?;
     for note in &import.notes {
-        say(&format!("note: {}", visible(note)));
+        print(&format!("note: {}", visible(note)));
     }
     Ok(import.queries)
 }

@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 use sluicegate_costmodel::storage::StageGraph;
 use sluicegate_engine::Engine;
-use sluicegate_engine::model_tables::{ModelTables, Modelled, Over};
+use sluicegate_engine::model_tables::{ModelQuery, ModelTables, TableInput};
 use sluicegate_engine::stages::MeasuredStages;
 use sluicegate_traces::name_of;
 
 use super::measure::{refuse_effects, without_pushdown};
 use super::report::rounded;
-use super::{Assumed, failed, refuse_unknown};
+use super::{DriveAssumptions, failed, refuse_unknown};
 use crate::args::StorageArgs;
 use crate::commands::embedded::measure::{Row, sorted_rows};
 use crate::commands::samples::Samples;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 use crate::session::script::place;
@@ -44,19 +44,19 @@ const HEADER: [&str; 18] = [
     "bound",
     "error",
 ];
-const OVER: [Over; 3] = [Over::Original, Over::Layout, Over::Model];
+const OVER: [TableInput; 3] = [TableInput::Original, TableInput::Layout, TableInput::Model];
 /// Largest relative difference of floating-point numbers that were summed in different orders.
 const ALIKE: f64 = 1e-9;
 
 /// A query with its comparison or its failure.
-struct Tried {
+struct QueryTrial {
     name: String,
-    outcome: Result<Compared>,
+    outcome: Result<QueryComparison>,
 }
 
 /// A query that ran over each kind of tables.
-struct Compared {
-    modelled: Modelled,
+struct QueryComparison {
+    modelled: ModelQuery,
     /// True if all answers are equal. Otherwise they have the same number of rows, and a LIMIT.
     equal: bool,
     runs: [Vec<MeasuredStages>; 3],
@@ -65,7 +65,7 @@ struct Compared {
 pub(super) async fn run(
     args: StorageArgs,
     bucket: &str,
-    assumed: &Assumed,
+    assumed: &DriveAssumptions,
     compute: &Compute,
 ) -> Result<()> {
     let Some(script) = script(&args.statements)? else {
@@ -100,7 +100,7 @@ pub(super) async fn run(
     };
     if let (Err(_), Err(failure)) = (&failed, &removed) {
         let (message, hint) = failure.words();
-        say(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
+        print(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
     }
     failed.and(removed)
 }
@@ -112,7 +112,7 @@ async fn all(
     wanted: Option<&str>,
     rounds: u32,
     root: String,
-) -> Result<Vec<Tried>> {
+) -> Result<Vec<QueryTrial>> {
     let mut tables = ModelTables::new(root);
     let (mut tried, mut names) = (Vec::new(), Vec::new());
     let statements = statements::all(script);
@@ -128,7 +128,7 @@ async fn all(
             Err(failure) if tried.is_empty() => return Err(failure),
             Err(failure) => {
                 let name = name_of(statement).unwrap_or_else(|| place(index, statement));
-                tried.push(Tried { name, outcome: Err(failure) });
+                tried.push(QueryTrial { name, outcome: Err(failure) });
                 continue;
             }
         }
@@ -137,13 +137,15 @@ async fn all(
         if wanted.is_some_and(|wanted| wanted != name) {
             continue;
         }
-        say(&format!("{name}: writing model tables, and running it {rounds} times over each kind"));
+        print(&format!(
+            "{name}: writing model tables, and running it {rounds} times over each kind"
+        ));
         let one = Box::pin(compare(engine, &mut tables, &name, statement, rounds)).await;
         let outcome = match one.map_err(at) {
             Err(failure) if !matches!(failure, Failure::Failed { .. }) => return Err(failure),
             outcome => outcome,
         };
-        tried.push(Tried { name, outcome });
+        tried.push(QueryTrial { name, outcome });
     }
     match (tried.is_empty(), wanted) {
         (false, _) => Ok(tried),
@@ -171,7 +173,7 @@ async fn compare(
     name: &str,
     sql: &str,
     rounds: u32,
-) -> Result<Compared> {
+) -> Result<QueryComparison> {
     refuse_effects(engine, sql).await?;
     without_pushdown(engine).await?;
     let modelled = Box::pin(tables.write(engine, sql)).await?;
@@ -196,7 +198,7 @@ async fn compare(
     for runs in &mut runs {
         runs.sort_by_key(|run| run.took);
     }
-    Ok(Compared { modelled, equal, runs })
+    Ok(QueryComparison { modelled, equal, runs })
 }
 
 /// Returns true if two answers are equal, apart from differences by the order in which floating-point numbers were
@@ -213,7 +215,7 @@ fn alike(one: &[Row], other: &[Row]) -> bool {
         && one.iter().zip(other).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same))
 }
 
-impl Compared {
+impl QueryComparison {
     /// Returns the run with the median time.
     fn median(&self, kind: usize) -> &MeasuredStages {
         let runs = &self.runs[kind];
@@ -232,7 +234,7 @@ impl Compared {
     }
 
     /// Returns the values of a row below [`HEADER`].
-    fn row(&self, name: &str, assumed: &Assumed) -> Vec<Value> {
+    fn row(&self, name: &str, assumed: &DriveAssumptions) -> Vec<Value> {
         let [original, layout, model] = [0, 1, 2].map(|kind| self.median(kind));
         let [before, copied, after] = [original, layout, model].map(|run| run.took.as_secs_f64());
         let bytes = |run: &MeasuredStages| run.read.as_f64();
@@ -260,14 +262,14 @@ impl Compared {
     }
 }
 
-fn print(tried: &[Tried], assumed: &Assumed, format: ListFormat) -> Result<()> {
+fn print(tried: &[QueryTrial], assumed: &DriveAssumptions, format: ListFormat) -> Result<()> {
     if tried.len() == 1 && tried[0].outcome.is_err() {
         return Ok(());
     }
     // A sentence in a column would make the table too wide.
     let columns = HEADER.len() - usize::from(format == ListFormat::Table);
     let mut listing = Listing::new(&HEADER[..columns]);
-    for Tried { name, outcome } in tried {
+    for QueryTrial { name, outcome } in tried {
         let mut row = match outcome {
             Ok(compared) => compared.row(name, assumed),
             Err(failure) => {
@@ -286,7 +288,7 @@ fn print(tried: &[Tried], assumed: &Assumed, format: ListFormat) -> Result<()> {
                  of as many rows: LIMIT leaves open which.\nWithout scan, filter and project, cpu_ratio would \
                  be thread_time_ratio, and speedup at most bound; one left out is without limit.\n";
     if format != ListFormat::Table {
-        say(notes.trim_end());
+        print(notes.trim_end());
     }
     listing.print(format, notes)
 }

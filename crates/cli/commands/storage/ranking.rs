@@ -5,11 +5,11 @@ use sluicegate_costmodel::calibration::median;
 use sluicegate_costmodel::storage::{Formula, Quadrant};
 use sluicegate_traces::Query;
 
-use super::Assumed;
+use super::DriveAssumptions;
 use super::report::{percent, rounded};
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::output::visible::visible;
 
 const HEADER: [&str; 11] = [
@@ -27,19 +27,23 @@ const HEADER: [&str; 11] = [
 ];
 
 /// Prints the queries, the highest Scan Ratio first (ICPE 2020, Fig. 6).
-pub(super) fn print(queries: &[Query], assumed: &Assumed, format: ListFormat) -> Result<()> {
+pub(super) fn print(
+    queries: &[Query],
+    assumed: &DriveAssumptions,
+    format: ListFormat,
+) -> Result<()> {
     let mut ranked: Vec<_> = queries.iter().collect();
     ranked.sort_by(|one, other| other.graph.scan_ratio().total_cmp(&one.graph.scan_ratio()));
     let mut listing = Listing::new(&HEADER);
     let mut speedups = Vec::new();
     for query in ranked {
         let (graph, estimate) = (&query.graph, assumed.estimate(&query.graph));
-        let doubt = query.doubt(&estimate);
+        let doubt = query.warning(&estimate);
         if let Some(doubt) = &doubt {
-            say(&format!("warning: {}: {doubt}", visible(&query.name)));
+            print(&format!("warning: {}: {doubt}", visible(&query.name)));
         }
         let busy = query.busy(&estimate).filter(|_| doubt.is_none());
-        let quadrant = busy.map(|busy| Quadrant::of(graph.scan_ratio(), busy));
+        let quadrant = busy.map(|busy| Quadrant::classify(graph.scan_ratio(), busy));
         speedups.push(estimate.speedup);
         listing.push(vec![
             json!(query.name),
@@ -81,7 +85,7 @@ pub(super) fn print(queries: &[Query], assumed: &Assumed, format: ListFormat) ->
         assumed.device.source,
     );
     if format != ListFormat::Table {
-        say(summary.trim_end());
+        print(summary.trim_end());
     }
     listing.print(format, &summary)
 }

@@ -5,10 +5,10 @@ use sluicegate_costmodel::Bytes;
 use sluicegate_costmodel::storage::{Estimate, Formula, Quadrant, Slots, roofline_of};
 use sluicegate_traces::Query;
 
-use super::Assumed;
+use super::DriveAssumptions;
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::output::visible::visible;
 
 const HEADER: [&str; 10] = [
@@ -26,7 +26,7 @@ const HEADER: [&str; 10] = [
 
 pub(super) fn print(
     query: &Query,
-    assumed: &Assumed,
+    assumed: &DriveAssumptions,
     estimate: &Estimate,
     format: ListFormat,
 ) -> Result<()> {
@@ -58,13 +58,13 @@ pub(super) fn print(
     }
     let summary = summary(query, assumed, estimate);
     if format != ListFormat::Table {
-        say(summary.trim_end());
+        print(summary.trim_end());
     }
     listing.print(format, &summary)
 }
 
-fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
-    let Assumed { device, slots, formula, .. } = assumed;
+fn summary(query: &Query, assumed: &DriveAssumptions, estimate: &Estimate) -> String {
+    let DriveAssumptions { device, slots, formula, .. } = assumed;
     let (graph, slots) = (&query.graph, *slots);
     let name = if query.name.is_empty() { "the query".into() } else { visible(&query.name) };
     let slot_words = match slots {
@@ -92,10 +92,10 @@ fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
     if let (Some(cores), Some(busy)) = (query.cores, query.busy(estimate)) {
         let noun = if cores == 1.0 { "core" } else { "cores" };
         text += &format!("{} of {cores} {noun} busy", percent(busy));
-        text += &match query.doubt(estimate) {
+        text += &match query.warning(estimate) {
             Some(doubt) => format!("\nwarning: {doubt}\n"),
             None => {
-                let quadrant = Quadrant::of(graph.scan_ratio(), busy).name();
+                let quadrant = Quadrant::classify(graph.scan_ratio(), busy).name();
                 let half = percent(Quadrant::HALF);
                 format!(": {quadrant} (a Scan Ratio and cores of {half} and more are high)\n")
             }

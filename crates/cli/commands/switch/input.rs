@@ -16,7 +16,7 @@ use sluicegate_pruning::rng::Rng;
 
 use crate::args::source::{Generated, Shape, Source};
 use crate::failure::{Failure, Result};
-use crate::output::progress::say;
+use crate::output::progress::print;
 
 /// The contents of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) struct Layout {
 
 /// Entries in the form that packets carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedEntries {
     /// The columns of words, key first.
     pub(crate) columns: Vec<Vec<u32>>,
     /// Number of rows left out because of a NULL.
@@ -41,13 +41,18 @@ pub(crate) struct Loaded {
 
 impl Source {
     /// Reads or generates the entries. `salt` makes the two generated streams of a join differ.
-    pub(crate) fn load(&self, names: &[String], layout: Layout, salt: u64) -> Result<Loaded> {
+    pub(crate) fn load(
+        &self,
+        names: &[String],
+        layout: Layout,
+        salt: u64,
+    ) -> Result<LoadedEntries> {
         match self {
             Self::Generated(made) => {
                 if !names.is_empty() {
                     return Err(Failure::Usage("--column names columns of a file".to_owned()));
                 }
-                Ok(Loaded { columns: made.columns(layout, salt), nulls: 0 })
+                Ok(LoadedEntries { columns: made.columns(layout, salt), nulls: 0 })
             }
             Self::File(path) => {
                 let batches = read(path)?;
@@ -148,7 +153,7 @@ fn encode(
     batches: &[RecordBatch],
     names: &[String],
     layout: Layout,
-) -> Result<Loaded> {
+) -> Result<LoadedEntries> {
     // All chosen columns before the values form the key.
     let needed = layout.values + usize::from(layout.key_words > 0);
     let chosen = choose(schema, names, needed)?;
@@ -175,7 +180,7 @@ fn encode(
         let name = schema.field(column).name();
         words.push(value_words(value, &complete, layout.plain, name)?);
     }
-    Ok(Loaded { columns: words, nulls: rows - complete.len() })
+    Ok(LoadedEntries { columns: words, nulls: rows - complete.len() })
 }
 
 /// Encodes keys, which are only compared for equality: whole numbers that fit are sent unencoded, all else as
@@ -202,7 +207,7 @@ fn key_words(keys: &[ArrayRef], rows: &[usize], words: usize) -> Result<Vec<Vec<
         let all: HashSet<_> = rows.iter().map(|&row| bytes(row)).collect();
         let told_apart = codes.iter().collect::<HashSet<_>>().len();
         if told_apart < all.len() {
-            say(&format!(
+            print(&format!(
                 "warning: {} keys have {told_apart} fingerprints of {} bits: to the switch, and to what is checked here, \
                  {} of them are others{}",
                 all.len(),
@@ -324,7 +329,11 @@ mod tests {
         (schema.clone(), vec![RecordBatch::try_new(schema, arrays).unwrap()])
     }
 
-    fn encoded(columns: Vec<(&str, ArrayRef)>, names: &[&str], layout: Layout) -> Result<Loaded> {
+    fn encoded(
+        columns: Vec<(&str, ArrayRef)>,
+        names: &[&str],
+        layout: Layout,
+    ) -> Result<LoadedEntries> {
         let (schema, batches) = batch(columns);
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         encode(&schema, &batches, &names, layout)
@@ -334,7 +343,7 @@ mod tests {
     fn numbers_go_as_they_are_and_text_as_fingerprints() {
         let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), None, Some(9)]));
         let loaded = encoded(vec![("n", numbers)], &[], KEY).unwrap();
-        assert_eq!(loaded, Loaded { columns: vec![vec![7, 9]], nulls: 1 });
+        assert_eq!(loaded, LoadedEntries { columns: vec![vec![7, 9]], nulls: 1 });
         let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "a"]));
         let wide = Layout { key_words: 2, ..KEY };
         let loaded = encoded(vec![("t", text)], &["T"], wide).unwrap();
@@ -371,7 +380,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_said() {
-        let says = |loaded: Result<Loaded>, words: &str| match loaded.unwrap_err() {
+        let says = |loaded: Result<LoadedEntries>, words: &str| match loaded.unwrap_err() {
             Failure::Failed { message, .. } | Failure::Usage(message) => {
                 assert!(message.contains(words), "{message}");
             }

@@ -1,7 +1,7 @@
 //! `sluice switch plan`: finds the best configuration that fits.
 
 use serde_json::Value;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Wanted};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, QuerySize};
 
 use super::target;
 use crate::args::switch::PlanArgs;
@@ -16,7 +16,7 @@ that do not qualify (having); empty where only the data can tell. Modelled.
 
 pub(super) fn run(args: &PlanArgs) -> Result<()> {
     let target = target(&args.target)?;
-    let wanted = Wanted {
+    let wanted = QuerySize {
         n: args.n,
         entries: args.entries,
         keys: args.keys,

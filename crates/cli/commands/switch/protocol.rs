@@ -86,7 +86,7 @@ fn tally(config: &Config, first: u64, runs: u64) -> Result<Tally> {
             .map(|part| {
                 let seeds = first.saturating_add(part * share).min(end)
                     ..first.saturating_add((part + 1) * share).min(end);
-                scope.spawn(move || Tally::of(config, seeds))
+                scope.spawn(move || Tally::run(config, seeds))
             })
             .collect();
         parts.into_iter().filter_map(|part| part.join().ok()).collect()

@@ -1,7 +1,7 @@
 //! `sluice switch run`: sends a stream through an algorithm and counts the pruned entries.
 
 use serde_json::Value;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured, Parameters};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, PacketContents, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
 use sluicegate_pruning::experiment::trial::{self, Run, Trial};
 
@@ -10,7 +10,7 @@ use super::input::Layout;
 use crate::args::switch::{InputArgs, RunArgs, Variant, Workload};
 use crate::failure::{Failure, Result};
 use crate::output::listing::{Listing, fraction};
-use crate::output::progress::say;
+use crate::output::progress::print;
 
 const HEADER: [&str; 2] = ["algorithm", "variant"];
 /// The columns of the counts of a stream.
@@ -35,13 +35,13 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let given = args.parameters.parameters();
     let configured = configure(algorithm, &given, args.variant)?;
     let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
-    let is_join = algorithm.entry().carries == Carries::KeyOfEither;
+    let is_join = algorithm.entry().carries == PacketContents::KeyOfEither;
     let (keep, held, checked) = match args.variant {
         Variant::Paper => {
             let mut pruner = configured.pruner();
             let keep = trial::through_fast_path(pruner.as_mut(), &stream)?;
             let checked = args.check.map(|n| trial::check_first(&configured, &stream, n));
-            (keep, pruner.held(), checked.transpose()?)
+            (keep, pruner.group_sums(), checked.transpose()?)
         }
         Variant::Released => {
             if args.check.is_some() {
@@ -117,7 +117,7 @@ pub(super) fn stream(
     };
     let loaded = source.load(&input.column, layout, 0)?;
     let mut nulls = loaded.nulls;
-    let is_join = entry.carries == Carries::KeyOfEither;
+    let is_join = entry.carries == PacketContents::KeyOfEither;
     let stream = match (&input.probe, is_join) {
         (Some(probe), true) => {
             let names =
@@ -138,7 +138,7 @@ pub(super) fn stream(
         (None, false) => vec![Run { flow: 0, columns: loaded.columns }],
     };
     if nulls > 0 {
-        say(&format!("{nulls} rows with a NULL bypass the switch"));
+        print(&format!("{nulls} rows with a NULL bypass the switch"));
     }
     Ok((stream, key_words))
 }

@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::experiment::sweep::{Axis, Measured, Over, SweepError, measure, prefix};
+use sluicegate_pruning::experiment::sweep::{
+    Axis, AxisPoints, Measured, SweepError, measure, prefix,
+};
 use sluicegate_pruning::experiment::trial::Run;
 
 use super::run::stream;
@@ -12,7 +14,7 @@ use crate::args::sweep::SweepArgs;
 use crate::args::switch::Variant;
 use crate::failure::{Failure, Result};
 use crate::output::chart::{self, Chart, ChartFormat, Line};
-use crate::output::file::Unfinished;
+use crate::output::file::PartialFile;
 use crate::output::listing::{ListFormat, Listing, fraction};
 use crate::output::progress::Steps;
 
@@ -71,7 +73,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<()> {
         )));
     }
     let format = ChartFormat::chosen(args.format, args.output.as_deref())?;
-    let file = args.output.as_deref().map(Unfinished::begin).transpose()?;
+    let file = args.output.as_deref().map(PartialFile::begin).transpose()?;
     let steps = Steps::new(points, "measuring");
     let mut all = Vec::new();
     for &algorithm in &args.algorithm {
@@ -102,8 +104,8 @@ pub(super) fn run(args: &SweepArgs) -> Result<()> {
 fn series(
     args: &SweepArgs,
     algorithm: Algorithm,
-    over: &Over,
-    by: Option<&Over>,
+    over: &AxisPoints,
+    by: Option<&AxisPoints>,
     step: impl Fn(usize),
 ) -> Result<Vec<Series>> {
     let given = args.parameters.parameters();
@@ -141,7 +143,7 @@ fn series(
     Ok(all)
 }
 
-fn listing(all: &[Series], over: &Over) -> Listing {
+fn listing(all: &[Series], over: &AxisPoints) -> Listing {
     let mut listing = Listing::new(&HEADER);
     for series in all {
         for Point { value, measured } in &series.points {
@@ -172,7 +174,7 @@ fn listing(all: &[Series], over: &Over) -> Listing {
 }
 
 /// Draws a line for each series and for each optimum.
-fn drawn(all: &[Series], over: &Over) -> Chart {
+fn drawn(all: &[Series], over: &AxisPoints) -> Chart {
     let mut lines: Vec<Line> = Vec::new();
     for series in all {
         let name = match &series.at {

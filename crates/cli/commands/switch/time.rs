@@ -8,7 +8,7 @@ use sluicegate_costmodel::completion::{Case, Figure, Query, Setup, Testbed};
 use crate::args::time::{Show, TimeArgs};
 use crate::failure::{Failure, Result};
 use crate::output::chart::{self, Chart, ChartFormat, Line};
-use crate::output::file::Unfinished;
+use crate::output::file::PartialFile;
 use crate::output::listing::{ListFormat, Listing, fraction};
 
 const HEADER: [&str; 11] = [
@@ -31,7 +31,7 @@ pub(super) fn run(args: &TimeArgs) -> Result<()> {
         per_packet: args.per_packet.into(),
     };
     let format = ChartFormat::chosen(args.format, args.output.as_deref())?;
-    let file = args.output.as_deref().map(Unfinished::begin).transpose()?;
+    let file = args.output.as_deref().map(PartialFile::begin).transpose()?;
     let colour = file.is_none() && io::stdout().is_terminal();
     let text = match args.show.figure() {
         Some(figure) => drawn(figure, &figure.cases(testbed, &setup), format, colour),

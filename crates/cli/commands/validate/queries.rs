@@ -66,7 +66,7 @@ impl Query {
     }
 
     /// Iterates over the forced ways, and `auto` at the end.
-    pub(super) fn ways(&self) -> impl Iterator<Item = &'static str> {
+    pub(super) fn strategies(&self) -> impl Iterator<Item = &'static str> {
         self.ways.iter().copied().chain(iter::once(AUTO))
     }
 }

@@ -8,7 +8,7 @@ use crate::args::quantity::link_words;
 use crate::failure::Result;
 use crate::output::grid::align;
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::say;
+use crate::output::progress::print;
 
 const HEADER: [&str; 16] = [
     "link",
@@ -57,7 +57,7 @@ pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
     }
     let summary = summary(choices);
     if format != ListFormat::Table {
-        say(summary.trim_end());
+        print(summary.trim_end());
     }
     listing.print(format, &summary)
 }

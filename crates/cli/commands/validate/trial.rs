@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use datafusion::physical_plan::displayable;
-use sluicegate_costmodel::validation::Observed;
+use sluicegate_costmodel::validation::Measurement;
 use sluicegate_costmodel::{Bytes, BytesPerSecond, Resource};
 use sluicegate_engine::Engine;
 use sluicegate_engine::choice::Decision;
@@ -57,7 +57,7 @@ pub(super) struct Trial {
 
 impl Choice {
     /// Returns the trials in the form of [`sluicegate_costmodel::validation`].
-    pub(super) fn observed(&self) -> Vec<Observed<'_>> {
+    pub(super) fn observed(&self) -> Vec<Measurement<'_>> {
         let same = |trial: &Trial| self.ways.iter().find(|it| it.is_same(trial));
         let observed = |trial: &Trial| trial.observed(same(trial).map_or(trial.way, |it| it.way));
         self.ways.iter().map(observed).collect()
@@ -97,8 +97,8 @@ impl Trial {
         self.plan == other.plan && self.keys == other.keys && same_bytes
     }
 
-    fn observed<'a>(&self, strategy: &'a str) -> Observed<'a> {
-        Observed {
+    fn observed<'a>(&self, strategy: &'a str) -> Measurement<'a> {
+        Measurement {
             strategy,
             predicted: self.predicted.as_secs_f64(),
             measured: self.measured().as_secs_f64(),
@@ -118,7 +118,7 @@ pub(super) async fn run_all(
 ) -> Result<Vec<Trial>> {
     let at = |failure: Failure| failure.at(query.name);
     let mut trials = Vec::new();
-    for way in query.ways() {
+    for way in query.strategies() {
         set(engine, query.option, way).await.map_err(at)?;
         trials.extend(predict(engine, way, sql).await.map_err(at)?);
     }

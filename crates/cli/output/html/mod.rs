@@ -20,13 +20,13 @@ use sluicegate_engine::Engine;
 use self::markup::Html;
 pub(crate) use self::section::{Numbers, Section};
 use crate::failure::Result;
-use crate::output::file::Unfinished;
-use crate::session::Ran;
+use crate::output::file::PartialFile;
+use crate::session::StatementOutcome;
 
 /// A page under construction. Its file appears when it is finished.
 #[derive(Debug)]
 pub(crate) struct Page {
-    file: Unfinished,
+    file: PartialFile,
     title: &'static str,
     sections: Vec<Section>,
 }
@@ -38,7 +38,7 @@ impl Page {
     ///
     /// If the file could not be written.
     pub(crate) fn begin(path: &Path, title: &'static str) -> Result<Self> {
-        Ok(Self { file: Unfinished::begin(path)?, title, sections: Vec::new() })
+        Ok(Self { file: PartialFile::begin(path)?, title, sections: Vec::new() })
     }
 
     /// Adds a statement to the page.
@@ -51,7 +51,7 @@ impl Page {
         &mut self,
         engine: &Engine,
         statement: &str,
-        ran: Ran,
+        ran: StatementOutcome,
         result: &Result<()>,
     ) {
         self.add(ran::section(engine, statement, ran, result));
@@ -102,7 +102,7 @@ mod tests {
     use sluicegate_costmodel::{
         Bytes, Candidate, HardwareProfile, Objective, Phase, PriceBook, Requests, choose,
     };
-    use sluicegate_engine::choice::{Decision, Verdict, Why};
+    use sluicegate_engine::choice::{Decision, Reason, Verdict};
 
     use super::rows::tests::joins;
     use super::*;
@@ -125,7 +125,7 @@ mod tests {
             Verdict {
                 strategy: "select",
                 statement: None,
-                outcome: Err(Why::new(format!("because of {HOSTILE}"))),
+                outcome: Err(Reason::new(format!("because of {HOSTILE}"))),
             },
         ];
         Decision {
@@ -153,7 +153,7 @@ mod tests {
             decision("a", 1),
             decision("b", 10),
             decision("c", 100),
-            Decision::refused("top_k", "sampling", HOSTILE, Why::new(HOSTILE)),
+            Decision::refused("top_k", "sampling", HOSTILE, Reason::new(HOSTILE)),
         ];
         let predictions = || decisions.iter().filter_map(Decision::prediction);
         let numbers = Numbers {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate_costmodel::{Bytes, Requests, Rows};
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::plan_graph::{Flow, Operator, Picture, Place};
+use sluicegate_engine::plan_graph::{ExecutionSite, Flow, Operator, PlanGraph};
 
 use super::markup::Html;
 use super::rows::{Row, rows, tracks};
@@ -27,23 +27,23 @@ pub(super) fn width(bytes: Bytes) -> f64 {
 
 /// A picture with the numbers of its operators.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Drawing<'a> {
-    pub(super) picture: &'a Picture,
+pub(super) struct GraphDrawing<'a> {
+    pub(super) picture: &'a PlanGraph,
     pub(super) decisions: &'a [Decision],
     /// Description of the last operator's output.
     pub(super) answer: &'a str,
 }
 
-impl Drawing<'_> {
+impl GraphDrawing<'_> {
     /// Returns the bytes that an operator sends over the link, if they are known.
     fn crossing(&self, operator: &Operator) -> Option<Bytes> {
         let Some(flow) = &operator.flow else {
             return Some(self.decision(operator)?.prediction()?.work.link);
         };
         match operator.place {
-            Place::Store => Some(Bytes(flow.asked?.link)),
-            Place::Switch => Some(Bytes(flow.wire?.bytes_out)),
-            Place::Client => None,
+            ExecutionSite::Store => Some(Bytes(flow.asked?.link)),
+            ExecutionSite::Switch => Some(Bytes(flow.wire?.bytes_out)),
+            ExecutionSite::Client => None,
         }
     }
 
@@ -61,7 +61,7 @@ impl Drawing<'_> {
         let rows = rows(self.picture);
         let Some(last) = rows.last() else { return };
         let places = |place| self.picture.operators.iter().any(|it| it.place == place);
-        let (stores, switches) = (places(Place::Store), places(Place::Switch));
+        let (stores, switches) = (places(ExecutionSite::Store), places(ExecutionSite::Switch));
         html.raw("<div class=\"picture");
         html.raw(if switches { " switched" } else { "" });
         html.raw(if stores { "" } else { " local" });
@@ -97,7 +97,7 @@ impl Drawing<'_> {
             self.track(html, "in", level + track, *from);
         }
         self.track(html, "out", level, row.puts_out());
-        if operator.place == Place::Store {
+        if operator.place == ExecutionSite::Store {
             html.raw("<div class=\"cell store\">");
             self.operator(html, operator);
             html.raw("</div>");
@@ -130,7 +130,7 @@ impl Drawing<'_> {
             shortened(html, &operator.detail);
         }
         for operator in [Some(row.operator), row.switch].into_iter().flatten() {
-            said(html, &self.picture.operators[operator]);
+            metric_box(html, &self.picture.operators[operator]);
         }
         html.raw("</div></div>");
     }
@@ -173,14 +173,14 @@ impl Drawing<'_> {
         }
         match (&operator.flow, decision.and_then(Decision::prediction)) {
             (Some(flow), _) => counted(html, flow),
-            (None, Some(way)) => asked(html, way.work.requests.total(), way.work.scanned),
+            (None, Some(way)) => request_box(html, way.work.requests.total(), way.work.scanned),
             (None, None) => {}
         }
         html.raw("</div>");
     }
 }
 
-fn asked(html: &mut Html, requests: Requests, scanned: Bytes) {
+fn request_box(html: &mut Html, requests: Requests, scanned: Bytes) {
     html.raw("<small>").text(requests.in_words());
     if scanned > Bytes::ZERO {
         html.raw(", ").text(scanned).raw(" scanned");
@@ -191,7 +191,7 @@ fn asked(html: &mut Html, requests: Requests, scanned: Bytes) {
 /// Writes the counts of an operator that ran.
 fn counted(html: &mut Html, flow: &Flow) {
     if let Some(it) = flow.asked {
-        asked(html, Requests(it.selects + it.gets), Bytes(it.scanned));
+        request_box(html, Requests(it.selects + it.gets), Bytes(it.scanned));
         if it.fallbacks > 0 {
             html.raw("<small>").text(it.fallbacks).raw(" × read here after all</small>");
         }
@@ -210,7 +210,7 @@ fn counted(html: &mut Html, flow: &Flow) {
 }
 
 /// Writes the descriptions that an operator reported while it ran.
-fn said(html: &mut Html, operator: &Operator) {
+fn metric_box(html: &mut Html, operator: &Operator) {
     for (what, text) in operator.flow.iter().flat_map(|flow| &flow.said) {
         html.raw("<div class=\"said\"><b>").text(what).raw("</b>");
         shortened(html, text);
@@ -218,11 +218,11 @@ fn said(html: &mut Html, operator: &Operator) {
     }
 }
 
-fn class(place: Place) -> &'static str {
+fn class(place: ExecutionSite) -> &'static str {
     match place {
-        Place::Store => "store",
-        Place::Switch => "switch",
-        Place::Client => "client",
+        ExecutionSite::Store => "store",
+        ExecutionSite::Switch => "switch",
+        ExecutionSite::Client => "client",
     }
 }
 

@@ -8,17 +8,22 @@ use sluicegate_engine::choice::Decision;
 use super::section::{Numbers, Section};
 use crate::failure::Result;
 use crate::output::stats;
-use crate::session::Ran;
+use crate::session::StatementOutcome;
 
 /// Builds the section of a statement that ran or failed, with all counts until then.
-pub(super) fn section(engine: &Engine, statement: &str, ran: Ran, result: &Result<()>) -> Section {
-    let Ran { query, is_definition, wall, rows, notes } = ran;
+pub(super) fn section(
+    engine: &Engine,
+    statement: &str,
+    ran: StatementOutcome,
+    result: &Result<()>,
+) -> Section {
+    let StatementOutcome { query, is_definition, wall, rows, notes } = ran;
     let failure = result.as_ref().err().map(|failure| failure.words());
     let is_definition = is_definition && failure.is_none();
     let statement = statement.to_owned();
     let section = Section { statement, is_definition, notes, failure, rows, ..Section::default() };
     let Some(query) = query else { return section };
-    let Some(profile) = query.profile() else { return section };
+    let Some(profile) = query.report() else { return section };
     let prices = &engine.endpoint().prices;
     let counted = query.counted();
     let work = counted.work(wall);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate_costmodel::{Bytes, Requests};
 use sluicegate_engine::counters::RequestKind;
-use sluicegate_engine::timeline::{Others, Recorded, TimedRequest};
+use sluicegate_engine::timeline::{AggregatedRequests, RequestLog, TimedRequest};
 
 use super::markup::Html;
 use crate::output::stats::seconds;
@@ -29,7 +29,7 @@ const LISTED: usize = 100;
 const MARKS: f64 = 5.0;
 
 /// Draws the time of each request, and the number of requests of each kind.
-pub(super) fn timeline(html: &mut Html, recorded: &Recorded) {
+pub(super) fn timeline(html: &mut Html, recorded: &RequestLog) {
     html.raw("<h3>Requests in time</h3>");
     let Some(end) = recorded.requests.iter().map(|it| it.start + it.took).max() else {
         html.raw("<p class=\"about\">No request was sent.</p>");
@@ -47,7 +47,7 @@ pub(super) fn timeline(html: &mut Html, recorded: &Recorded) {
     list(html, recorded);
 }
 
-fn drawing(html: &mut Html, recorded: &Recorded, end: Duration) {
+fn drawing(html: &mut Html, recorded: &RequestLog, end: Duration) {
     let all = end.as_secs_f64().max(1e-6);
     let x = |time: Duration| ACROSS * time.as_secs_f64() / all;
     let lines = lines(&recorded.requests);
@@ -122,9 +122,9 @@ fn kind(kind: RequestKind) -> (RequestKind, &'static str, &'static str) {
     KINDS.into_iter().find(|known| known.0 == kind).unwrap_or(KINDS[1])
 }
 
-fn sums(html: &mut Html, recorded: &Recorded) {
+fn sums(html: &mut Html, recorded: &RequestLog) {
     html.raw("<table class=\"sums\"><tbody>");
-    let mut all = Others::default();
+    let mut all = AggregatedRequests::default();
     for (kind, name, class) in KINDS {
         let sum = recorded.sum(kind);
         if sum.requests == 0 {
@@ -145,12 +145,12 @@ fn sums(html: &mut Html, recorded: &Recorded) {
     }
 }
 
-fn row(html: &mut Html, sum: Others) {
+fn row(html: &mut Html, sum: AggregatedRequests) {
     html.raw("<td>").text(Requests(sum.requests).in_words()).raw("<td>").text(Bytes(sum.bytes));
 }
 
 /// Lists the longest requests, for readers who cannot use a pointer.
-fn list(html: &mut Html, recorded: &Recorded) {
+fn list(html: &mut Html, recorded: &RequestLog) {
     let mut longest: Vec<_> = recorded.requests.iter().collect();
     longest.sort_by_key(|request| Reverse(request.took));
     html.raw("<details><summary>");
@@ -208,15 +208,15 @@ pub(super) mod tests {
 
     #[test]
     fn the_sums_are_those_of_all_requests() {
-        let mut recorded = Recorded {
+        let mut recorded = RequestLog {
             requests: vec![
                 request(RequestKind::Get, 0, 5, 2048),
                 request(RequestKind::Select, 6, 5, 1024),
             ],
             planned: Some(Duration::from_millis(5)),
-            ..Recorded::default()
+            ..RequestLog::default()
         };
-        recorded.others.insert(RequestKind::Get, Others { requests: 3, bytes: 1024 });
+        recorded.others.insert(RequestKind::Get, AggregatedRequests { requests: 3, bytes: 1024 });
         let mut html = Html::default();
         timeline(&mut html, &recorded);
         let html = html.as_str();
@@ -230,7 +230,7 @@ pub(super) mod tests {
         }
         assert_eq!(html.matches("<rect").count(), 3);
         let mut html = Html::default();
-        timeline(&mut html, &Recorded::default());
+        timeline(&mut html, &RequestLog::default());
         assert!(html.as_str().contains("No request was sent"));
     }
 }

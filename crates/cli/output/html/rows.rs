@@ -1,6 +1,6 @@
 //! The layout of a picture's boxes.
 
-use sluicegate_engine::plan_graph::{Picture, Place};
+use sluicegate_engine::plan_graph::{ExecutionSite, PlanGraph};
 
 /// A row of a picture, which reads from top to bottom.
 ///
@@ -28,7 +28,7 @@ impl Row {
 }
 
 /// Computes the rows of a picture.
-pub(crate) fn rows(picture: &Picture) -> Vec<Row> {
+pub(crate) fn rows(picture: &PlanGraph) -> Vec<Row> {
     let operators = &picture.operators;
     let mut rows: Vec<Row> = Vec::with_capacity(operators.len());
     let mut waiting: Vec<usize> = Vec::new();
@@ -36,11 +36,11 @@ pub(crate) fn rows(picture: &Picture) -> Vec<Row> {
         let past = waiting.len().saturating_sub(operator.inputs.len());
         let inputs = waiting.split_off(past);
         let from = rows.last_mut().filter(|row| {
-            let is_scan = operators[row.operator].place == Place::Store;
+            let is_scan = operators[row.operator].place == ExecutionSite::Store;
             is_scan && row.switch.is_none() && inputs == [row.operator]
         });
         match from {
-            Some(scan) if operator.place == Place::Switch => scan.switch = Some(index),
+            Some(scan) if operator.place == ExecutionSite::Switch => scan.switch = Some(index),
             _ => rows.push(Row { operator: index, switch: None, past: waiting.clone(), inputs }),
         }
         waiting.push(index);
@@ -60,11 +60,11 @@ pub(super) mod tests {
     use super::*;
 
     /// Builds an operator that consumes the rows of others.
-    pub(crate) fn operator(place: Place, title: &str, inputs: &[usize]) -> Operator {
+    pub(crate) fn operator(place: ExecutionSite, title: &str, inputs: &[usize]) -> Operator {
         Operator {
             place,
             title: title.to_owned(),
-            subject: (place == Place::Store).then(|| format!("s3://b/{title}")),
+            subject: (place == ExecutionSite::Store).then(|| format!("s3://b/{title}")),
             detail: String::new(),
             inputs: inputs.to_vec(),
             decision: None,
@@ -73,18 +73,18 @@ pub(super) mod tests {
     }
 
     /// Builds two scans, one of them through a switch, and a third scan that is joined with both.
-    pub(crate) fn joins() -> Picture {
+    pub(crate) fn joins() -> PlanGraph {
         let operators = vec![
-            operator(Place::Store, "a", &[]),
-            operator(Place::Store, "b", &[]),
-            operator(Place::Switch, "Prune", &[1]),
-            operator(Place::Client, "Join", &[0, 2]),
-            operator(Place::Store, "c", &[]),
-            operator(Place::Client, "Join", &[3, 4]),
-            operator(Place::Switch, "Prune", &[5]),
-            operator(Place::Client, "Top 10", &[6]),
+            operator(ExecutionSite::Store, "a", &[]),
+            operator(ExecutionSite::Store, "b", &[]),
+            operator(ExecutionSite::Switch, "Prune", &[1]),
+            operator(ExecutionSite::Client, "Join", &[0, 2]),
+            operator(ExecutionSite::Store, "c", &[]),
+            operator(ExecutionSite::Client, "Join", &[3, 4]),
+            operator(ExecutionSite::Switch, "Prune", &[5]),
+            operator(ExecutionSite::Client, "Top 10", &[6]),
         ];
-        Picture { operators, left_out: 1 }
+        PlanGraph { operators, left_out: 1 }
     }
 
     #[test]
@@ -117,6 +117,6 @@ pub(super) mod tests {
 
     #[test]
     fn an_empty_picture_has_no_lines() {
-        assert_eq!((rows(&Picture::default()), tracks(&[])), (Vec::new(), 1));
+        assert_eq!((rows(&PlanGraph::default()), tracks(&[])), (Vec::new(), 1));
     }
 }

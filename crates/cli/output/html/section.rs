@@ -2,12 +2,12 @@
 
 use sluicegate_costmodel::{Cost, Work};
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::plan_graph::Picture;
-use sluicegate_engine::timeline::Recorded;
+use sluicegate_engine::plan_graph::PlanGraph;
+use sluicegate_engine::timeline::RequestLog;
 
 use super::bill::bill;
 use super::markup::Html;
-use super::picture::Drawing;
+use super::picture::GraphDrawing;
 use super::{requests, ways};
 use crate::output::stats::{rows_words, seconds};
 
@@ -22,7 +22,7 @@ pub(crate) struct Section {
     /// True if the statement only defines a name or sets an option.
     pub(crate) is_definition: bool,
     /// The picture of its plan.
-    pub(crate) picture: Picture,
+    pub(crate) picture: PlanGraph,
     /// The decisions about its operators.
     pub(crate) decisions: Vec<Decision>,
     /// The plan as text.
@@ -36,7 +36,7 @@ pub(crate) struct Section {
     /// The prediction of a statement that ran.
     pub(crate) predicted: Option<(Work, Cost)>,
     /// The time of each request, if it ran.
-    pub(crate) recorded: Option<Recorded>,
+    pub(crate) recorded: Option<RequestLog>,
     /// The number of rows of its answer, if it is complete.
     pub(crate) rows: Option<u64>,
 }
@@ -77,7 +77,7 @@ impl Section {
         }
         let answer = self.rows.map(rows_words).unwrap_or_default();
         let (picture, decisions) = (&self.picture, self.decisions.as_slice());
-        Drawing { picture, decisions, answer: &answer }.draw(html);
+        GraphDrawing { picture, decisions, answer: &answer }.draw(html);
         if let Some(recorded) = &self.recorded {
             requests::timeline(html, recorded);
         }

@@ -48,7 +48,7 @@ pub(super) async fn list(session: &mut Session<'_>, url: &str) -> Result<()> {
         let quoted = url.replace('\'', "''");
         let sql =
             format!("SELECT url, size, modified FROM glob('{quoted}') ORDER BY url LIMIT {SHOWN}");
-        let answer = session.ask(&sql).await?;
+        let answer = session.query(&sql).await?;
         return session.output.show(&answer);
     }
     let entries = match url.contains("://") {

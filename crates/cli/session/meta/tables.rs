@@ -10,7 +10,7 @@ pub(super) async fn list(session: &mut Session<'_>) -> Result<()> {
     let sql = "SELECT table_schema AS schema, table_name AS name, table_type AS type \
                FROM information_schema.tables WHERE table_schema <> 'information_schema' \
                ORDER BY 1, 2";
-    let answer = session.ask(sql).await?;
+    let answer = session.query(sql).await?;
     if answer.iter().all(|batch| batch.num_rows() == 0) {
         writeln!(io::stdout(), "There are none yet; CREATE EXTERNAL TABLE makes one.")?;
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) async fn describe(session: &mut Session<'_>, table: &str) -> Result<(
         true => format!("'{}'", table.replace('\'', "''")),
         false => table.to_owned(),
     };
-    let answer = session.ask(&format!("DESCRIBE {named}")).await;
-    session.tell_notes(&mut Vec::new());
+    let answer = session.query(&format!("DESCRIBE {named}")).await;
+    session.print_notes(&mut Vec::new());
     session.output.show(&answer?)
 }

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 
 use super::local_files;
 use crate::session::meta;
-use crate::session::statements::{Kind, Piece, is_command, pieces};
+use crate::session::statements::{Kind, Token, is_command, pieces};
 
 /// Timeout of requests for candidates.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// The most candidates.
 const MOST: usize = 500;
 
@@ -88,7 +88,7 @@ pub(super) struct Completion {
 
 /// The kinds of text that can follow at a position.
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted<'a> {
+enum CompletionKind<'a> {
     /// The name of a command of the program.
     Command,
     /// Any word of a statement.
@@ -133,44 +133,48 @@ impl Completion {
         let (start, wanted) = wanted(before);
         let begun = &before[start..];
         let found = match wanted {
-            Wanted::Nothing => Vec::new(),
-            Wanted::File => {
+            CompletionKind::Nothing => Vec::new(),
+            CompletionKind::File => {
                 return self.files.complete_path(line, position).unwrap_or((position, Vec::new()));
             }
-            Wanted::Command => matching(begun, meta::NAMES),
-            Wanted::OneOf(words) => matching(begun, words.iter().copied()),
-            Wanted::TableKind => keywords(begun, &KINDS),
-            Wanted::Setting => matching(begun, self.settings().keys().map(String::as_str)),
-            Wanted::Value(option) => matching(begun, self.values(option)),
-            Wanted::TableOption => matching(begun, TABLE_OPTIONS.iter().map(|(name, _)| *name)),
-            Wanted::CopyOption => {
+            CompletionKind::Command => matching(begun, meta::NAMES),
+            CompletionKind::OneOf(words) => matching(begun, words.iter().copied()),
+            CompletionKind::TableKind => keywords(begun, &KINDS),
+            CompletionKind::Setting => matching(begun, self.settings().keys().map(String::as_str)),
+            CompletionKind::Value(option) => matching(begun, self.values(option)),
+            CompletionKind::TableOption => {
+                matching(begun, TABLE_OPTIONS.iter().map(|(name, _)| *name))
+            }
+            CompletionKind::CopyOption => {
                 let all = COPY_OPTIONS.iter().chain(&TABLE_OPTIONS).map(|(name, _)| *name);
                 matching(begun, all.filter(|name| !ONLY_READ.contains(name)))
             }
-            Wanted::TableValue(option) => {
+            CompletionKind::TableValue(option) => {
                 let known =
                     COPY_OPTIONS.iter().chain(&TABLE_OPTIONS).find(|(name, _)| *name == option);
                 matching(begun, known.iter().flat_map(|(_, values)| values.iter().copied()))
             }
-            Wanted::Table => {
+            CompletionKind::Table => {
                 let mut found = matching(begun, self.tables().iter().map(String::as_str));
                 if !begun.is_empty() {
                     found.extend(functions(begun, table_functions::NAMES));
                 }
                 found
             }
-            Wanted::Column(table) => {
+            CompletionKind::Column(table) => {
                 matching(begun, self.columns(line, table).iter().map(String::as_str))
             }
-            Wanted::Argument(function) => {
+            CompletionKind::Argument(function) => {
                 let names = table_functions::arguments(function).map(|(name, _)| name);
                 let mut found = matching(begun, names);
                 found.iter_mut().for_each(|pair| pair.replacement += " => ");
                 found
             }
-            Wanted::ArgumentValue(function, name) => values_of_argument(begun, function, name),
-            Wanted::Word => self.words(begun, line),
-            Wanted::Url => {
+            CompletionKind::ArgumentValue(function, name) => {
+                values_of_argument(begun, function, name)
+            }
+            CompletionKind::Word => self.words(begun, line),
+            CompletionKind::Url => {
                 let close = !line[position..].starts_with('\'');
                 let mut found = self.urls(begun, close);
                 if !begun.is_empty() && !begun.contains("://") {
@@ -220,7 +224,7 @@ impl Completion {
         if let Some(table) = of.filter(|table| named(table)) {
             return self.columns_of(table).into_iter().collect();
         }
-        let all: Vec<Piece<'_>> = pieces(line)
+        let all: Vec<Token<'_>> = pieces(line)
             .filter(|piece| !matches!(piece.kind, Kind::Space | Kind::Comment))
             .collect();
         let mut columns = BTreeSet::new();
@@ -304,18 +308,18 @@ impl Completion {
     /// Waits for a future; `None` if it takes longer than two seconds.
     fn wait<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let handle = Handle::try_current().ok()?;
-        handle.block_on(async { timeout(PATIENCE, Box::pin(work)).await.ok() })
+        handle.block_on(async { timeout(TIMEOUT, Box::pin(work)).await.ok() })
     }
 }
 
 /// Returns the start of the last word of a text, and the kind of text that can be there.
-fn wanted(before: &str) -> (usize, Wanted<'_>) {
+fn wanted(before: &str) -> (usize, CompletionKind<'_>) {
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     if is_command(&before[line..]) {
         let (start, wanted) = wanted_of_command(&before[line..]);
         return (line + start, wanted);
     }
-    let all: Vec<Piece<'_>> =
+    let all: Vec<Token<'_>> =
         pieces(before).filter(|piece| !matches!(piece.kind, Kind::Space | Kind::Comment)).collect();
     let begun = match all.last() {
         Some(last) if before.ends_with(last.text) => match last.kind {
@@ -346,8 +350,8 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
         .rposition(|word| *word == "OPTIONS")
         .is_some_and(|at| upper[at..].contains(&"(") && !upper[at..].contains(&")"));
     let option = match upper.first() {
-        Some(&"COPY") => Wanted::CopyOption,
-        _ => Wanted::TableOption,
+        Some(&"COPY") => CompletionKind::CopyOption,
+        _ => CompletionKind::TableOption,
     };
     let is_text = begun.is_some_and(|piece| piece.kind == Kind::Text);
     if let Some(wanted) = wanted_in_call(&words, is_text) {
@@ -358,34 +362,36 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
             let name_end = earlier.last().map_or(0, |piece| piece.start);
             let name = before[..name_end].trim_end();
             let name = name.rsplit(char::is_whitespace).next().unwrap_or_default();
-            (start, Wanted::Value(name))
+            (start, CompletionKind::Value(name))
         }
         ["SET" | "RESET" | "SHOW", rest @ ..] if !is_text && !rest.contains(&"=") => {
-            (setting(1), Wanted::Setting)
+            (setting(1), CompletionKind::Setting)
         }
-        [.., "STORED", "AS"] => (start, Wanted::TableKind),
+        [.., "STORED", "AS"] => (start, CompletionKind::TableKind),
         _ if is_text => {
             let last = words.last().copied().unwrap_or_default();
             match in_options {
                 true if matches!(last, "(" | ",") => (start, option),
-                true => (start, Wanted::TableValue(last.trim_matches('\''))),
-                false => (start, Wanted::Url),
+                true => (start, CompletionKind::TableValue(last.trim_matches('\''))),
+                false => (start, CompletionKind::Url),
             }
         }
         // Option names need no quotes.
         [.., "(" | ","] if in_options => (start, option),
         [.., "."] if in_options => (setting(0), option),
         [.., "FROM" | "JOIN" | "INTO" | "DESCRIBE" | "SUMMARIZE"]
-        | ["ANALYZE" | "DROP", "TABLE"] => (start, Wanted::Table),
-        [.., "."] => (start, Wanted::Column(words.iter().rev().nth(1).copied())),
-        _ if begun.is_some_and(|piece| piece.kind == Kind::Name) => (start, Wanted::Column(None)),
-        _ => (start, Wanted::Word),
+        | ["ANALYZE" | "DROP", "TABLE"] => (start, CompletionKind::Table),
+        [.., "."] => (start, CompletionKind::Column(words.iter().rev().nth(1).copied())),
+        _ if begun.is_some_and(|piece| piece.kind == Kind::Name) => {
+            (start, CompletionKind::Column(None))
+        }
+        _ => (start, CompletionKind::Word),
     }
 }
 
 /// Returns the kind of text that can follow these words in a call of a function that reads objects; `None` outside of
 /// such a call.
-fn wanted_in_call<'a>(words: &[&'a str], is_text: bool) -> Option<Wanted<'a>> {
+fn wanted_in_call<'a>(words: &[&'a str], is_text: bool) -> Option<CompletionKind<'a>> {
     // Such calls contain no parentheses.
     let open = words.iter().rposition(|word| *word == "(")?;
     let function = words[..open].last().copied()?;
@@ -394,17 +400,17 @@ fn wanted_in_call<'a>(words: &[&'a str], is_text: bool) -> Option<Wanted<'a>> {
         return None;
     }
     match &words[open + 1..] {
-        [] if is_text => Some(Wanted::Url),
-        [] => Some(Wanted::OneOf(&["'s3://"])),
-        [.., ","] if !is_text => Some(Wanted::Argument(function)),
+        [] if is_text => Some(CompletionKind::Url),
+        [] => Some(CompletionKind::OneOf(&["'s3://"])),
+        [.., ","] if !is_text => Some(CompletionKind::Argument(function)),
         [.., name, "=", ">"] | [.., name, ":", "="] | [.., name, "="] => {
             Some(match (is_text, option_of_argument(function, name)) {
-                (true, Some(option)) => Wanted::TableValue(option),
-                (false, Some(_)) => Wanted::ArgumentValue(function, name),
-                (_, None) => Wanted::Nothing,
+                (true, Some(option)) => CompletionKind::TableValue(option),
+                (false, Some(_)) => CompletionKind::ArgumentValue(function, name),
+                (_, None) => CompletionKind::Nothing,
             })
         }
-        _ => Some(Wanted::Nothing),
+        _ => Some(CompletionKind::Nothing),
     }
 }
 
@@ -428,7 +434,7 @@ fn values_of_argument(begun: &str, function: &str, argument: &str) -> Vec<Pair> 
 
 /// Returns the call of a function that reads objects, if the piece at `place` is its first argument; `None` for other
 /// pieces, or if the call has no end yet.
-fn call_around<'a>(line: &'a str, all: &[Piece<'_>], place: usize) -> Option<&'a str> {
+fn call_around<'a>(line: &'a str, all: &[Token<'_>], place: usize) -> Option<&'a str> {
     let function = all.get(place.checked_sub(2)?)?;
     let is_call =
         table_functions::NAMES.iter().any(|name| name.eq_ignore_ascii_case(function.text));
@@ -439,18 +445,18 @@ fn call_around<'a>(line: &'a str, all: &[Piece<'_>], place: usize) -> Option<&'a
     line.get(function.start..=end.start)
 }
 
-fn wanted_of_command(line: &str) -> (usize, Wanted<'_>) {
+fn wanted_of_command(line: &str) -> (usize, CompletionKind<'_>) {
     let Some((name, argument)) = line.split_once(char::is_whitespace) else {
-        return (0, Wanted::Command);
+        return (0, CompletionKind::Command);
     };
     let start = line.len() - argument.trim_start().len();
     match name {
-        "\\d" | "\\dt" | ".tables" | ".schema" => (start, Wanted::Table),
-        "\\ls" | "\\l" => (start, Wanted::Url),
-        "\\i" | ".read" => (start, Wanted::File),
-        "\\format" | ".mode" => (start, Wanted::OneOf(&["csv", "json", "ndjson", "table"])),
-        "\\x" | "\\stats" | "\\timing" | ".timer" => (start, Wanted::OneOf(&["off", "on"])),
-        _ => (start, Wanted::Nothing),
+        "\\d" | "\\dt" | ".tables" | ".schema" => (start, CompletionKind::Table),
+        "\\ls" | "\\l" => (start, CompletionKind::Url),
+        "\\i" | ".read" => (start, CompletionKind::File),
+        "\\format" | ".mode" => (start, CompletionKind::OneOf(&["csv", "json", "ndjson", "table"])),
+        "\\x" | "\\stats" | "\\timing" | ".timer" => (start, CompletionKind::OneOf(&["off", "on"])),
+        _ => (start, CompletionKind::Nothing),
     }
 }
 
@@ -497,51 +503,75 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(before: &str, begun: &str, expected: &Wanted<'_>) {
+    fn check(before: &str, begun: &str, expected: &CompletionKind<'_>) {
         let (start, wanted) = wanted(before);
         assert_eq!((&before[start..], &wanted), (begun, expected), "{before}");
     }
 
     #[test]
     fn the_place_tells_what_may_stand_there() {
-        check("", "", &Wanted::Word);
-        check("sel", "sel", &Wanted::Word);
-        check("select a; sel", "sel", &Wanted::Word);
-        check("select * from li", "li", &Wanted::Table);
-        check("select l_ from lineitem where l_o", "l_o", &Wanted::Word);
-        check("select t.na", "na", &Wanted::Column(Some("t")));
-        check("select * from t where t.", "", &Wanted::Column(Some("t")));
-        check("select \"Na", "\"Na", &Wanted::Column(None));
-        check("from read_csv(", "", &Wanted::OneOf(&["'s3://"]));
-        check("from READ_CSV('s3://b", "s3://b", &Wanted::Url);
-        check("from read_csv('s3://b', ", "", &Wanted::Argument("read_csv"));
-        check("from read_csv('s3://b', quote => ',', de", "de", &Wanted::Argument("read_csv"));
-        check("read_csv('s3://b', header => t", "t", &Wanted::ArgumentValue("read_csv", "header"));
-        check("read_csv('s3://b', delim => '", "", &Wanted::TableValue("format.delimiter"));
-        check("read_csv('s3://b', sep = '", "", &Wanted::Nothing);
-        check("read_csv('s3://b', quote = '", "", &Wanted::TableValue("format.quote"));
-        check("read_csv('s3://b', color => '", "", &Wanted::Nothing);
-        check("from read_csv('s3://b', header => true) wh", "wh", &Wanted::Word);
-        check("select * from 's3://b/x", "s3://b/x", &Wanted::Url);
-        check("copy t to 's", "s", &Wanted::Url);
-        check("set sluice.sc", "sluice.sc", &Wanted::Setting);
-        check("SHOW ", "", &Wanted::Setting);
-        check("set sluice.scan = 'se", "se", &Wanted::Value("sluice.scan"));
-        check("set sluice.scan = ", "", &Wanted::Value("sluice.scan"));
-        check("set sluice.transfer to f", "f", &Wanted::Value("sluice.transfer"));
-        check("create external table t stored as p", "p", &Wanted::TableKind);
-        check("… location 's3://b/' options ('form", "form", &Wanted::TableOption);
-        check("copy t to 's3://b/' options (", "", &Wanted::CopyOption);
-        check("copy t to 's3://b/' options (over", "over", &Wanted::CopyOption);
-        check("copy t to 's3://b/' options ('a' 'b', format.ha", "format.ha", &Wanted::CopyOption);
-        check("copy t to 's3://b/' options ('overwrite' 't", "t", &Wanted::TableValue("overwrite"));
-        check("copy t to 's3://b/' options (overwrite true) ", "", &Wanted::Word);
-        check("create external table t location 's3://b/' options (", "", &Wanted::TableOption);
-        check("options ('format.has_header' 'tr", "tr", &Wanted::TableValue("format.has_header"));
-        check("\\f", "\\f", &Wanted::Command);
-        check("select 1\n\\d li", "li", &Wanted::Table);
-        check("\\ls s3://b/", "s3://b/", &Wanted::Url);
-        check("\\timing o", "o", &Wanted::OneOf(&["off", "on"]));
+        check("", "", &CompletionKind::Word);
+        check("sel", "sel", &CompletionKind::Word);
+        check("select a; sel", "sel", &CompletionKind::Word);
+        check("select * from li", "li", &CompletionKind::Table);
+        check("select l_ from lineitem where l_o", "l_o", &CompletionKind::Word);
+        check("select t.na", "na", &CompletionKind::Column(Some("t")));
+        check("select * from t where t.", "", &CompletionKind::Column(Some("t")));
+        check("select \"Na", "\"Na", &CompletionKind::Column(None));
+        check("from read_csv(", "", &CompletionKind::OneOf(&["'s3://"]));
+        check("from READ_CSV('s3://b", "s3://b", &CompletionKind::Url);
+        check("from read_csv('s3://b', ", "", &CompletionKind::Argument("read_csv"));
+        check(
+            "from read_csv('s3://b', quote => ',', de",
+            "de",
+            &CompletionKind::Argument("read_csv"),
+        );
+        check(
+            "read_csv('s3://b', header => t",
+            "t",
+            &CompletionKind::ArgumentValue("read_csv", "header"),
+        );
+        check("read_csv('s3://b', delim => '", "", &CompletionKind::TableValue("format.delimiter"));
+        check("read_csv('s3://b', sep = '", "", &CompletionKind::Nothing);
+        check("read_csv('s3://b', quote = '", "", &CompletionKind::TableValue("format.quote"));
+        check("read_csv('s3://b', color => '", "", &CompletionKind::Nothing);
+        check("from read_csv('s3://b', header => true) wh", "wh", &CompletionKind::Word);
+        check("select * from 's3://b/x", "s3://b/x", &CompletionKind::Url);
+        check("copy t to 's", "s", &CompletionKind::Url);
+        check("set sluice.sc", "sluice.sc", &CompletionKind::Setting);
+        check("SHOW ", "", &CompletionKind::Setting);
+        check("set sluice.scan = 'se", "se", &CompletionKind::Value("sluice.scan"));
+        check("set sluice.scan = ", "", &CompletionKind::Value("sluice.scan"));
+        check("set sluice.transfer to f", "f", &CompletionKind::Value("sluice.transfer"));
+        check("create external table t stored as p", "p", &CompletionKind::TableKind);
+        check("… location 's3://b/' options ('form", "form", &CompletionKind::TableOption);
+        check("copy t to 's3://b/' options (", "", &CompletionKind::CopyOption);
+        check("copy t to 's3://b/' options (over", "over", &CompletionKind::CopyOption);
+        check(
+            "copy t to 's3://b/' options ('a' 'b', format.ha",
+            "format.ha",
+            &CompletionKind::CopyOption,
+        );
+        check(
+            "copy t to 's3://b/' options ('overwrite' 't",
+            "t",
+            &CompletionKind::TableValue("overwrite"),
+        );
+        check("copy t to 's3://b/' options (overwrite true) ", "", &CompletionKind::Word);
+        check(
+            "create external table t location 's3://b/' options (",
+            "",
+            &CompletionKind::TableOption,
+        );
+        check(
+            "options ('format.has_header' 'tr",
+            "tr",
+            &CompletionKind::TableValue("format.has_header"),
+        );
+        check("\\f", "\\f", &CompletionKind::Command);
+        check("select 1\n\\d li", "li", &CompletionKind::Table);
+        check("\\ls s3://b/", "s3://b/", &CompletionKind::Url);
+        check("\\timing o", "o", &CompletionKind::OneOf(&["off", "on"]));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rustyline::{Context, Helper};
 use sluicegate_engine::Engine;
 
 use super::complete::{Completion, is_keyword};
-use crate::session::statements::{Kind, Piece, is_command, is_dotted, pieces};
+use crate::session::statements::{Kind, Token, is_command, is_dotted, pieces};
 
 const BOLD: &str = "\x1b[1m";
 const KEYWORD: &str = "\x1b[1;34m";
@@ -70,7 +70,7 @@ fn coloured(pending: &str, line: &str) -> String {
         return format!("{COMMAND}{line}{END}");
     }
     let all = format!("{pending}{line}");
-    let of_line = |piece: Piece<'_>| {
+    let of_line = |piece: Token<'_>| {
         let before = pending.len().saturating_sub(piece.start).min(piece.text.len());
         match (&piece.text[before..], colour(&piece)) {
             ("", _) => String::new(),
@@ -81,7 +81,7 @@ fn coloured(pending: &str, line: &str) -> String {
     pieces(&all).map(of_line).collect()
 }
 
-fn colour(piece: &Piece<'_>) -> Option<&'static str> {
+fn colour(piece: &Token<'_>) -> Option<&'static str> {
     match piece.kind {
         _ if !piece.closed => Some(OPEN),
         Kind::Word if is_keyword(piece.text) => Some(KEYWORD),

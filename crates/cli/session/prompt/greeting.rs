@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::connect::asked::{ask, buckets_words};
+use crate::connect::asked::{buckets_words, check_reachable};
 use crate::connect::calibrated::place;
 use crate::failure::Result;
-use crate::output::progress::say;
+use crate::output::progress::print;
 use crate::output::visible::visible;
 use crate::session::Session;
 
@@ -13,14 +13,14 @@ use crate::session::Session;
 pub(super) async fn greet(session: &Session<'_>) -> Result<()> {
     let client = &session.engine.endpoint().client;
     let mut out = io::stdout();
-    match ask(client).await {
+    match check_reachable(client).await {
         Ok(buckets) => {
             let (place, store) = (place(client), &client.profile().name);
             let (place, buckets) = (visible(&place), buckets_words(buckets));
             writeln!(out, "Connected to {place}, store {store}{buckets}. \\? helps, \\q quits.")?;
         }
         Err((what, hint)) => {
-            say(&format!("warning: {what}\nhint: {hint}"));
+            print(&format!("warning: {what}\nhint: {hint}"));
             writeln!(out, "Not connected. \\? helps, \\q quits.")?;
         }
     }

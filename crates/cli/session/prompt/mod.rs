@@ -41,7 +41,7 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
         run_init(session).await?;
     }
     // The incomplete statement, and all lines since the last complete one.
-    let (mut pending, mut entered) = (Pending::default(), String::new());
+    let (mut pending, mut entered) = (PendingInput::default(), String::new());
     loop {
         if let Some(editing) = editor.helper_mut() {
             editing.go_on(&pending.text, pending.known);
@@ -50,7 +50,7 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
         let line = match tokio::task::block_in_place(|| editor.readline(&prompt)) {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => {
-                pending = Pending::default();
+                pending = PendingInput::default();
                 entered.clear();
                 continue;
             }
@@ -86,7 +86,7 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
 
 /// An incomplete statement.
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingInput {
     /// The lines so far.
     text: String,
     /// Number of their bytes that need no second scan, so that long statements do not take quadratic time.
@@ -94,7 +94,7 @@ struct Pending {
 }
 
 /// Returns the prompt of a line. In a statement that continues, it shows the open quote or comment.
-fn continuation(pending: &Pending) -> String {
+fn continuation(pending: &PendingInput) -> String {
     match (pending.text.is_empty(), open_at_end(&pending.text[pending.known..])) {
         (true, _) => "sluice> ".to_owned(),
         (false, open) => format!("{:>4}...> ", open.unwrap_or_default()),
@@ -119,13 +119,13 @@ pub(crate) fn editor() -> Result<Lines> {
 /// Runs the statements in a line and the pending lines before it. Returns the incomplete rest; `None` to quit.
 async fn run_typed(
     session: &mut Session<'_>,
-    pending: &Pending,
+    pending: &PendingInput,
     line: &str,
-) -> Result<Option<Pending>> {
+) -> Result<Option<PendingInput>> {
     let text = format!("{}{line}", pending.text);
     if is_plain_command(&text) {
         let outcome = attempt(session, Step::Command(text.trim())).await?;
-        return Ok(Some(Pending::default()).filter(|_| !matches!(outcome, Outcome::Quit)));
+        return Ok(Some(PendingInput::default()).filter(|_| !matches!(outcome, Outcome::Quit)));
     }
     let (mut known, mut from) = (pending.known, 0);
     // Offset from which commands are searched, and whether a statement has begun before it.
@@ -140,7 +140,7 @@ async fn run_typed(
             match attempt(session, Step::Statement(statement)).await? {
                 Outcome::Done => {}
                 // Later statements may depend on the failed one.
-                Outcome::Failed => return Ok(Some(Pending::default())),
+                Outcome::Failed => return Ok(Some(PendingInput::default())),
                 Outcome::Quit => return Ok(None),
             }
         }
@@ -150,7 +150,7 @@ async fn run_typed(
             rest => format!("{rest}\n"),
         };
         let Some(command) = command else {
-            return Ok(Some(Pending { text: pending, known }));
+            return Ok(Some(PendingInput { text: pending, known }));
         };
         if let Outcome::Quit = attempt(session, Step::Command(command.text.trim())).await? {
             return Ok(None);
@@ -207,7 +207,7 @@ async fn run_init(session: &mut Session<'_>) -> Result<()> {
     };
     for step in steps(&text) {
         if !matches!(attempt(session, step).await?, Outcome::Done) {
-            crate::output::progress::say(&format!(
+            crate::output::progress::print(&format!(
                 "note: what follows in `{}` was not run",
                 file.display()
             ));

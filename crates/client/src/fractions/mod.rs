@@ -8,7 +8,7 @@ use std::fmt;
 use arrow::datatypes::{DataType, SchemaRef};
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
-use self::walk::{Found, Tree, Walk, has_fraction, is_of_number};
+use self::walk::{FractionMatch, Tree, Walk, has_fraction, is_of_number};
 
 /// A value with a fraction in a column of whole numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Fractions {
 impl Fractions {
     /// Creates a detector; `None` if the schema has no whole numbers.
     #[must_use]
-    pub fn of(schema: &SchemaRef) -> Option<Self> {
+    pub fn for_schema(schema: &SchemaRef) -> Option<Self> {
         let (mut names, mut in_lists) = (Vec::new(), false);
         schema.fields().iter().for_each(|field| {
             collect(field.name(), field.data_type(), &mut names, &mut in_lists);
@@ -67,7 +67,7 @@ impl Fractions {
         let mut ends = Box::new([false; 256]);
         names.iter().filter_map(|name| name.last()).for_each(|end| ends[usize::from(*end)] = true);
         has_any.then(|| Self {
-            tree: Tree::of(schema.fields()),
+            tree: Tree::from_fields(schema.fields()),
             names,
             ends,
             in_lists,
@@ -104,10 +104,11 @@ impl Fractions {
     /// Continues the walk through the open value, and returns the bytes after it.
     fn go_on<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Fraction> {
         let Some(mut walk) = self.walk.take() else { return Ok(bytes) };
-        let passed = walk.pass(&self.tree, bytes).map_err(|Found { at, column, value }| {
-            let line = self.lines + line_ends(&bytes[..at]) + 1;
-            Fraction { value, column, line }
-        })?;
+        let passed =
+            walk.pass(&self.tree, bytes).map_err(|FractionMatch { at, column, value }| {
+                let line = self.lines + line_ends(&bytes[..at]) + 1;
+                Fraction { value, column, line }
+            })?;
         self.lines += line_ends(&bytes[..passed]);
         self.walk = (!walk.is_between_values()).then_some(walk);
         Ok(&bytes[passed..])
@@ -193,7 +194,7 @@ impl Fractions {
                     found
                 }
                 // The line holds parts of values, so the number itself decides.
-                None => as_it_looks(line, point - start),
+                None => guess_fraction(line, point - start),
             };
             if let Some((column, value)) = found {
                 let line = self.lines + line_ends(&text[..start]) + 1;
@@ -243,7 +244,7 @@ impl Fractions {
         while !rest.is_empty() {
             match walk.pass(&self.tree, rest) {
                 Ok(passed) => rest = &rest[passed..],
-                Err(Found { column, value, .. }) => return Some(Some((column, value))),
+                Err(FractionMatch { column, value, .. }) => return Some(Some((column, value))),
             }
         }
         walk.is_between_values().then_some(None)
@@ -251,7 +252,7 @@ impl Fractions {
 }
 
 /// Returns the key before a point and the number around it, if that has a fraction.
-fn as_it_looks(line: &[u8], point: usize) -> Option<(String, String)> {
+fn guess_fraction(line: &[u8], point: usize) -> Option<(String, String)> {
     let start = line[..point].iter().rposition(|byte| !is_of_number(*byte)).map_or(0, |at| at + 1);
     let behind = line[point..].iter().position(|byte| !is_of_number(*byte));
     let number = &line[start..behind.map_or(line.len(), |at| point + at)];
@@ -323,7 +324,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: Option<(&str, &str, u64)>) {
         for cut in 0..=text.len() {
-            let mut fractions = Fractions::of(&schema()).unwrap();
+            let mut fractions = Fractions::for_schema(&schema()).unwrap();
             let (first, rest) = text.as_bytes().split_at(cut);
             let found = fractions
                 .pass(first)
@@ -376,7 +377,7 @@ mod tests {
         let text = "x".repeat(3 * LONGEST);
         for (value, expected) in [("2.5", Some(("a", "2.5", 2))), ("2.0", None)] {
             let line = format!("{{\"a\":1}}\n{{\"t\":\"{text}\",\"a\":{value}}}\n{{\"a\":1}}\n");
-            let mut fractions = Fractions::of(&schema()).unwrap();
+            let mut fractions = Fractions::for_schema(&schema()).unwrap();
             let mut pieces = line.as_bytes().chunks(100_000);
             let found = pieces.try_for_each(|piece| fractions.pass(piece));
             let found = found.and_then(|()| fractions.finish()).err();
@@ -391,7 +392,7 @@ mod tests {
     #[test]
     fn any_depth_is_followed_in_bounded_memory() {
         let deep = format!("{{\"x\":\n{}0{}", "[".repeat(100_000), "]".repeat(100_000));
-        let mut fractions = Fractions::of(&schema()).unwrap();
+        let mut fractions = Fractions::for_schema(&schema()).unwrap();
         assert_eq!(fractions.pass(deep.as_bytes()), Ok(()));
         let found = fractions.pass(b",\"a\":2.5}\n").unwrap_err();
         assert_eq!((found.column.as_str(), found.line), ("a", 2));
@@ -400,6 +401,6 @@ mod tests {
     #[test]
     fn without_whole_numbers_nothing_is_looked_at() {
         let schema = Arc::new(Schema::new(vec![Field::new("f", DataType::Float64, true)]));
-        assert!(Fractions::of(&schema).is_none());
+        assert!(Fractions::for_schema(&schema).is_none());
     }
 }

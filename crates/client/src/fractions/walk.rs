@@ -27,7 +27,7 @@ impl Tree {
     /// The node of an array of records, which may be the whole text.
     const RECORDS: usize = 2;
 
-    pub(super) fn of(fields: &Fields) -> Self {
+    pub(super) fn from_fields(fields: &Fields) -> Self {
         let nodes = vec![Node::Other, Node::Struct(Vec::new()), Node::List(Self::ROOT)];
         let mut tree = Self { nodes };
         let fields = tree.fields(fields);
@@ -58,7 +58,7 @@ impl Tree {
 
 /// A fraction in place of a whole number.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FractionMatch {
     /// The offset of its end in the bytes passed.
     pub(super) at: usize,
     pub(super) column: String,
@@ -118,7 +118,7 @@ impl Walk {
     /// # Errors
     ///
     /// Returns the first fraction in place of a whole number.
-    pub(super) fn pass(&mut self, tree: &Tree, bytes: &[u8]) -> Result<usize, Found> {
+    pub(super) fn pass(&mut self, tree: &Tree, bytes: &[u8]) -> Result<usize, FractionMatch> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             match self.token {
@@ -245,7 +245,7 @@ impl Walk {
         self.read = key;
     }
 
-    fn end_number(&mut self, tree: &Tree, at: usize) -> Result<(), Found> {
+    fn end_number(&mut self, tree: &Tree, at: usize) -> Result<(), FractionMatch> {
         if !matches!(tree.nodes[self.value(tree)], Node::Whole) || !has_fraction(&self.read) {
             return Ok(());
         }
@@ -257,7 +257,7 @@ impl Walk {
             }
         }
         let value = String::from_utf8_lossy(&self.read).into_owned();
-        Err(Found { at, column, value })
+        Err(FractionMatch { at, column, value })
     }
 }
 

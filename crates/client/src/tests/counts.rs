@@ -58,7 +58,7 @@ async fn an_answer_is_held_to_what_its_store_is_known_to_send() {
         (counted(all, -1), &["sluice", "minio"]),
         (counted(all, length), &[]),
     ];
-    for profile in EndpointProfile::all().into_iter().filter(EndpointProfile::has_select) {
+    for profile in StoreCapabilities::all().into_iter().filter(StoreCapabilities::has_select) {
         for (frames, refused_by) in &cases {
             let whole = complete(&text);
             let is_refused = refused_by.contains(&profile.name.as_str());
@@ -92,7 +92,7 @@ async fn who_only_says_that_it_goes_on_is_given_up() {
         let mut call = call();
         call.request.progress = true;
         let metrics = Arc::clone(&call.metrics);
-        let error = run_with(&options, EndpointProfile::sluice(), call).await.unwrap_err();
+        let error = run_with(&options, StoreCapabilities::sluice(), call).await.unwrap_err();
         let Error::Endless { waited, .. } = error else { panic!("{error:?}") };
         assert_eq!(waited, 20 * idle_timeout);
         assert_eq!(metrics.counts().silences, 1);

@@ -25,7 +25,7 @@ async fn endpoints_are_checked_and_secrets_are_not_shown() {
         let shown = format!("{options:?}");
         let secret = ["AKEXAMPLE", "very-secret", "pw"].iter().any(|part| shown.contains(part));
         assert!(!secret, "{shown}");
-        let error = Client::connect(&options, EndpointProfile::sluice()).await.unwrap_err();
+        let error = Client::connect(&options, StoreCapabilities::sluice()).await.unwrap_err();
         assert_eq!(error, Error::InvalidEndpoint, "{endpoint}");
     }
 }
@@ -35,7 +35,7 @@ async fn an_endpoint_without_a_scheme_is_named() {
     for endpoint in ["localhost:9000", "127.0.0.1:9000/", "minio", "[::1]:9000"] {
         let options =
             ConnectOptions { endpoint: Some(endpoint.to_owned()), ..ConnectOptions::default() };
-        let error = Client::connect(&options, EndpointProfile::sluice()).await.unwrap_err();
+        let error = Client::connect(&options, StoreCapabilities::sluice()).await.unwrap_err();
         assert_eq!(error, Error::NoScheme { endpoint: endpoint.to_owned() });
         assert!(error.hint().contains("AWS_ENDPOINT_URL"), "{}", error.hint());
     }

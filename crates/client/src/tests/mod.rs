@@ -103,12 +103,12 @@ fn counted(text: &str) -> Vec<u8> {
 }
 
 async fn run(store: &Store, call: SelectCall) -> Result<Vec<RecordBatch>, Error> {
-    run_with(&options(store), EndpointProfile::sluice(), call).await
+    run_with(&options(store), StoreCapabilities::sluice(), call).await
 }
 
 async fn run_with(
     options: &ConnectOptions,
-    profile: EndpointProfile,
+    profile: StoreCapabilities,
     call: SelectCall,
 ) -> Result<Vec<RecordBatch>, Error> {
     let client = Client::connect(options, profile).await?;
@@ -288,7 +288,7 @@ async fn errors_before_the_answer_are_told_apart() {
 async fn an_anonymous_client_falls_back_where_select_wants_a_signature() {
     let store = Store::start(vec![Reply::error(403, "AccessDenied", "x")], &[]).await;
     let options = ConnectOptions { anonymous: true, credentials: None, ..options(&store) };
-    let error = run_with(&options, EndpointProfile::sluice(), call()).await.unwrap_err();
+    let error = run_with(&options, StoreCapabilities::sluice(), call()).await.unwrap_err();
     assert!(error.is_refusal(), "{error}");
     assert!(!store.requests()[0].to_ascii_lowercase().contains("authorization:"));
 }
@@ -363,7 +363,7 @@ async fn a_store_that_is_not_there_is_named() {
         request_attempts: 1,
         ..options(&store)
     };
-    let error = run_with(&options, EndpointProfile::sluice(), call()).await.unwrap_err();
+    let error = run_with(&options, StoreCapabilities::sluice(), call()).await.unwrap_err();
     let Error::Unreachable { endpoint, reason } = error else { panic!("{error:?}") };
     assert_eq!(Some(endpoint), options.endpoint);
     assert!(reason.contains("refused"), "{reason}");
@@ -380,12 +380,12 @@ async fn credentials_that_no_header_carries_are_refused() {
     ] {
         let credentials = Credentials { session_token: token, ..Credentials::new(id, secret) };
         let options = ConnectOptions { credentials: Some(credentials), ..options(&store) };
-        let client = Client::connect(&options, EndpointProfile::sluice()).await.unwrap();
+        let client = Client::connect(&options, StoreCapabilities::sluice()).await.unwrap();
         for error in [
             client.buckets().await.unwrap_err(),
             client.ensure_bucket("bucket").await.unwrap_err(),
             client.head("bucket", "key").await.unwrap_err(),
-            run_with(&options, EndpointProfile::sluice(), call()).await.unwrap_err(),
+            run_with(&options, StoreCapabilities::sluice(), call()).await.unwrap_err(),
         ] {
             assert!(matches!(error, Error::InvalidCredentials { .. }), "{error:?}");
             assert!(error.to_string().contains(what), "{error}");
@@ -411,7 +411,7 @@ async fn impatient(replies: Vec<Reply>) -> (Result<Vec<RecordBatch>, Error>, u64
     let options = ConnectOptions { idle_timeout: Duration::from_secs(2), ..options(&store) };
     let call = call();
     let metrics = Arc::clone(&call.metrics);
-    let answer = run_with(&options, EndpointProfile::sluice(), call).await;
+    let answer = run_with(&options, StoreCapabilities::sluice(), call).await;
     assert_eq!(store.unused(), 0);
     (answer, metrics.counts().silences)
 }
@@ -458,10 +458,10 @@ async fn a_call_may_be_more_patient_than_its_client() {
     let late = stream(&complete(&text)).late();
     let store = Store::start(vec![late.clone(), late.clone(), late], &[]).await;
     let hasty = ConnectOptions { idle_timeout: Duration::from_millis(100), ..options(&store) };
-    let error = run_with(&hasty, EndpointProfile::sluice(), call()).await.unwrap_err();
+    let error = run_with(&hasty, StoreCapabilities::sluice(), call()).await.unwrap_err();
     assert!(matches!(error, Error::Silent { .. }), "{error:?}");
     let patient = SelectCall { idle_timeout: Some(Duration::from_secs(20)), ..call() };
-    let batches = run_with(&hasty, EndpointProfile::sluice(), patient).await.unwrap();
+    let batches = run_with(&hasty, StoreCapabilities::sluice(), patient).await.unwrap();
     assert_eq!(rows(&batches), five());
 }
 
@@ -474,7 +474,7 @@ async fn a_flipped_bit_of_an_answer_is_noticed() {
     tokio::task::spawn_blocking(move || {
         let store = runtime.block_on(Store::start(vec![], &[]));
         let options = ConnectOptions { idle_timeout: Duration::from_secs(20), ..options(&store) };
-        let connected = Client::connect(&options, EndpointProfile::sluice());
+        let connected = Client::connect(&options, StoreCapabilities::sluice());
         let client = runtime.block_on(connected).unwrap();
         for at in 0..good.len() {
             let mut bad = good.clone();
@@ -494,7 +494,8 @@ async fn a_flipped_bit_of_an_answer_is_noticed() {
 #[tokio::test]
 async fn nothing_is_sent_that_the_profile_does_not_admit() {
     let store = Store::start(vec![], &[]).await;
-    let error = run_with(&options(&store), EndpointProfile::get_only(), call()).await.unwrap_err();
+    let error =
+        run_with(&options(&store), StoreCapabilities::get_only(), call()).await.unwrap_err();
     assert!(error.is_refusal(), "{error}");
     assert_eq!(store.requests().len(), 0);
 }
@@ -502,7 +503,7 @@ async fn nothing_is_sent_that_the_profile_does_not_admit() {
 #[tokio::test]
 async fn what_other_clients_need_is_there() {
     let store = Store::start(vec![], &["v1"]).await;
-    let client = Client::connect(&options(&store), EndpointProfile::sluice()).await.unwrap();
+    let client = Client::connect(&options(&store), StoreCapabilities::sluice()).await.unwrap();
     assert_eq!(client.credentials().await.unwrap(), options(&store).credentials);
     assert_eq!(client.endpoint(), Some(store.endpoint().as_str()));
     assert_eq!((client.region(), client.path_style()), ("us-east-1", true));
@@ -521,7 +522,7 @@ fn shared() -> &'static (Runtime, Store, Client) {
         let runtime = Runtime::new().unwrap();
         let (store, client) = runtime.block_on(async {
             let store = Store::start(vec![], &[]).await;
-            let client = Client::connect(&options(&store), EndpointProfile::sluice()).await;
+            let client = Client::connect(&options(&store), StoreCapabilities::sluice()).await;
             (store, client.unwrap())
         });
         (runtime, store, client)

@@ -3,7 +3,7 @@
 use super::script::{Reply, Store, error_frame, records, stream};
 use super::*;
 
-async fn client(replies: Vec<Reply>, profile: EndpointProfile) -> (Store, Client) {
+async fn client(replies: Vec<Reply>, profile: StoreCapabilities) -> (Store, Client) {
     let store = Store::start(replies, &[]).await;
     let client = Client::connect(&options(&store), profile).await.unwrap();
     (store, client)
@@ -17,7 +17,7 @@ async fn rows_of(client: &Client, call: SelectCall) -> Result<Vec<Row>, Error> {
 #[tokio::test]
 async fn an_answer_without_the_extensions_that_the_profile_relies_on_is_not_used() {
     let plain = Reply::plain(&complete(&csv(&five())).concat());
-    let (store, client) = client(vec![plain], EndpointProfile::sluice()).await;
+    let (store, client) = client(vec![plain], StoreCapabilities::sluice()).await;
     for _ in 0..2 {
         let error = rows_of(&client, call()).await.unwrap_err();
         let said = "the store does not offer what the profile `sluice` relies on: \
@@ -32,7 +32,7 @@ async fn an_answer_without_the_extensions_that_the_profile_relies_on_is_not_used
 async fn a_profile_that_relies_on_nothing_takes_the_same_answer() {
     let plain = Reply::plain(&complete(&csv(&five())).concat());
     let store = Store::start(vec![plain], &["1"]).await;
-    let client = Client::connect(&options(&store), EndpointProfile::aws()).await.unwrap();
+    let client = Client::connect(&options(&store), StoreCapabilities::aws()).await.unwrap();
     let call = SelectCall { e_tag: Some("1".to_owned()), ..call() };
     assert_eq!(rows_of(&client, call).await.unwrap(), five());
     assert!(client.refusals().is_empty());
@@ -45,7 +45,7 @@ async fn what_was_refused_is_not_sent_again() {
         stream(&complete(&csv(&five()))),
         stream(&[error_frame("UnsupportedFunction", "no UPPER here")]),
     ];
-    let (store, client) = client(replies, EndpointProfile::sluice()).await;
+    let (store, client) = client(replies, StoreCapabilities::sluice()).await;
     let ask = |condition: &str| {
         let mut call = call();
         call.request.expression = format!("SELECT s._1, s._2 FROM S3Object s WHERE {condition}");
@@ -70,7 +70,8 @@ async fn what_was_refused_is_not_sent_again() {
 async fn a_bad_value_says_nothing_about_other_objects() {
     let failed = || stream(&[error_frame("CastFailed", "x")]);
     let after = stream(&[records(csv(&five()).as_bytes()), error_frame("ParseX", "late")]);
-    let (store, client) = client(vec![failed(), failed(), after], EndpointProfile::sluice()).await;
+    let (store, client) =
+        client(vec![failed(), failed(), after], StoreCapabilities::sluice()).await;
     for _ in 0..3 {
         rows_of(&client, call()).await.unwrap_err();
     }
@@ -81,9 +82,9 @@ async fn a_bad_value_says_nothing_about_other_objects() {
 #[tokio::test]
 async fn a_raw_answer_is_what_came() {
     let plain = Reply::plain(&complete("1,\"x\"\n").concat()).e_tag("7");
-    let (_store, client) = client(vec![plain], EndpointProfile::get_only()).await;
+    let (_store, client) = client(vec![plain], StoreCapabilities::get_only()).await;
     let metrics = Arc::default();
-    let answer = client.ask("bucket", "key", &request(), &metrics).await.unwrap();
+    let answer = client.send("bucket", "key", &request(), &metrics).await.unwrap();
     assert_eq!(answer.records, b"1,\"x\"\n");
     assert_eq!(answer.e_tag.as_deref(), Some("\"7\""));
     assert!(answer.reported && answer.extensions.is_empty());

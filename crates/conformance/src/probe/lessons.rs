@@ -1,16 +1,16 @@
 //! The profile of a store, as the answers of a probe build it up.
 
 use sluicegate_s3select::profile::{
-    DataFormat, EndpointProfile, Exactness, ExactnessRule, Extension, LikePatterns, Operation,
+    DataFormat, Exactness, ExactnessRule, Extension, LikePatterns, Operation, StoreCapabilities,
     Syntax, TypeClass,
 };
 
 /// The result of all questions about one subject. It is trusted if there was at least one question and all answers
 /// were right.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Trust(Option<bool>);
+pub(super) struct Verdicts(Option<bool>);
 
-impl Trust {
+impl Verdicts {
     pub(super) fn also(&mut self, good: bool) {
         self.0 = Some(self.0.unwrap_or(true) && good);
     }
@@ -23,37 +23,37 @@ impl Trust {
 /// An unfinished profile, and the trust on which its exactness rules will rest.
 #[derive(Debug)]
 pub(super) struct Lessons {
-    pub(super) profile: EndpointProfile,
+    pub(super) profile: StoreCapabilities,
     /// CSV fields are returned unchanged, and all rows are returned.
-    pub(super) project: Trust,
+    pub(super) project: Verdicts,
     /// `COUNT(*)` over all rows is right.
-    pub(super) count: Trust,
+    pub(super) count: Verdicts,
     /// Comparisons of text are right.
-    pub(super) text: Trust,
+    pub(super) text: Verdicts,
     /// NULL neither loses a row nor fails a statement that guards against it.
-    pub(super) nulls: Trust,
+    pub(super) nulls: Verdicts,
     /// Integers of 64 bits are exact.
-    pub(super) wide_ints: Trust,
+    pub(super) wide_ints: Verdicts,
     /// All patterns of LIKE work.
-    pub(super) like_full: Trust,
+    pub(super) like_full: Verdicts,
     /// `SUM`, `MIN` and `MAX` of integers and `COUNT(x)` are right.
-    pub(super) aggregates: Trust,
+    pub(super) aggregates: Verdicts,
     /// Integers in JSON objects are exact.
-    pub(super) json_ints: Trust,
+    pub(super) json_ints: Verdicts,
     /// Missing values in JSON objects are handled correctly.
-    pub(super) json_nulls: Trust,
+    pub(super) json_nulls: Verdicts,
     /// Integers in Parquet objects are exact.
-    pub(super) parquet_ints: Trust,
+    pub(super) parquet_ints: Verdicts,
     /// Text in Parquet objects is returned unchanged.
-    pub(super) parquet_text: Trust,
+    pub(super) parquet_text: Verdicts,
     /// Features that only a store with this crate's semantics has.
-    pub(super) beyond: Trust,
+    pub(super) beyond: Verdicts,
 }
 
 impl Lessons {
     pub(super) fn new() -> Self {
         Self {
-            profile: EndpointProfile {
+            profile: StoreCapabilities {
                 name: "probed".to_owned(),
                 syntax: Syntax::least(),
                 // Ceph accepts this length. A longer statement that is answered raises the limit.
@@ -64,20 +64,20 @@ impl Lessons {
                 all_xml_entities: false,
                 quotes_lone_empty_field: false,
                 internal_error_is_final: false,
-                ..EndpointProfile::unknown()
+                ..StoreCapabilities::unknown()
             },
-            project: Trust::default(),
-            count: Trust::default(),
-            text: Trust::default(),
-            nulls: Trust::default(),
-            wide_ints: Trust::default(),
-            like_full: Trust::default(),
-            aggregates: Trust::default(),
-            json_ints: Trust::default(),
-            json_nulls: Trust::default(),
-            parquet_ints: Trust::default(),
-            parquet_text: Trust::default(),
-            beyond: Trust::default(),
+            project: Verdicts::default(),
+            count: Verdicts::default(),
+            text: Verdicts::default(),
+            nulls: Verdicts::default(),
+            wide_ints: Verdicts::default(),
+            like_full: Verdicts::default(),
+            aggregates: Verdicts::default(),
+            json_ints: Verdicts::default(),
+            json_nulls: Verdicts::default(),
+            parquet_ints: Verdicts::default(),
+            parquet_text: Verdicts::default(),
+            beyond: Verdicts::default(),
         }
     }
 
@@ -105,8 +105,8 @@ impl Lessons {
         mut self,
         all_right: bool,
         extensions: &std::collections::BTreeSet<Extension>,
-    ) -> EndpointProfile {
-        let own = EndpointProfile::sluice();
+    ) -> StoreCapabilities {
+        let own = StoreCapabilities::sluice();
         if all_right && own.relies_on.is_subset(extensions) {
             self.profile.relies_on = own.relies_on;
             self.profile.sends_stats = own.sends_stats;

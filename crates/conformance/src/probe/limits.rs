@@ -1,6 +1,6 @@
 //! Questions about the request and the answer around the statement, and about their maximum lengths.
 
-use super::question::{Ask, Question, Right, Shape, Topic};
+use super::question::{Question, Request, Right, Shape, Topic};
 use super::samples::Sample;
 
 const T: Topic = Topic::Protocol;
@@ -104,5 +104,5 @@ const fn long(
     teaches: fn(&mut super::lessons::Lessons, Option<usize>),
 ) -> Question {
     let question = Question::keys(T, feature, "", "2", teaches);
-    Question { ask: Ask::Long(bytes), ..question }
+    Question { ask: Request::Long(bytes), ..question }
 }

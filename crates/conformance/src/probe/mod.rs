@@ -2,7 +2,7 @@
 //!
 //! The questions are a table ([`Question::all`]). Each names a feature, the sample object and the request that test
 //! it, and the right answer. The answer sets a field of an
-//! [`EndpointProfile`](sluicegate_s3select::profile::EndpointProfile), or a trust on which the profile's exactness
+//! [`StoreCapabilities`](sluicegate_s3select::profile::StoreCapabilities), or a trust on which the profile's exactness
 //! rests. [`Report::new`] draws the conclusions. A client sends the requests; this module does not.
 //!
 //! A probe cannot prove that a store is right, only that it is wrong. A probed store is therefore trusted no more
@@ -20,7 +20,7 @@ mod report;
 mod samples;
 mod syntax;
 
-pub use self::question::{Ask, Question, Right, Shape, Topic};
+pub use self::question::{Question, Request, Right, Shape, Topic};
 pub use self::report::{Facts, Finding, Outcome, Report, Verdict};
 pub use self::samples::Sample;
 

@@ -49,7 +49,7 @@ pub struct Question {
     /// The sample object of the question.
     pub sample: Sample,
     /// The statement, or the condition in it.
-    pub ask: Ask,
+    pub ask: Request,
     /// The options of the request.
     pub shape: Shape,
     /// The answer or answers that count as right.
@@ -61,7 +61,7 @@ pub struct Question {
 
 /// The statement of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
+pub enum Request {
     /// A condition. The statement returns the first column of the rows that meet it.
     Keys(&'static str),
     /// A whole SELECT statement.
@@ -137,7 +137,7 @@ impl Question {
             topic,
             feature,
             sample: Sample::Table,
-            ask: Ask::Keys(condition),
+            ask: Request::Keys(condition),
             shape: Shape::PLAIN,
             right: Right::Rows(right),
             teaches,
@@ -157,7 +157,7 @@ impl Question {
             topic,
             feature,
             sample,
-            ask: Ask::Statement(statement),
+            ask: Request::Statement(statement),
             shape: Shape::PLAIN,
             right: Right::Rows(right),
             teaches,
@@ -179,9 +179,9 @@ impl Question {
     /// Returns the text of the statement.
     pub fn sql(&self) -> String {
         match self.ask {
-            Ask::Keys(condition) => format!("SELECT s._1 FROM S3Object s WHERE {condition}"),
-            Ask::Statement(statement) => statement.to_owned(),
-            Ask::Long(bytes) => {
+            Request::Keys(condition) => format!("SELECT s._1 FROM S3Object s WHERE {condition}"),
+            Request::Statement(statement) => statement.to_owned(),
+            Request::Long(bytes) => {
                 let around = "SELECT s._1 FROM S3Object s WHERE s._2 = '' OR s._1 = '2'".len();
                 let text = "x".repeat(bytes.saturating_sub(around));
                 format!("SELECT s._1 FROM S3Object s WHERE s._2 = '{text}' OR s._1 = '2'")
@@ -230,7 +230,7 @@ impl Question {
         input: &InputSerialization,
         scan_range: Option<ScanRange>,
     ) -> Option<SelectRequest> {
-        let Ask::Keys(condition) = self.ask else { return None };
+        let Request::Keys(condition) = self.ask else { return None };
         let all_or_none = matches!(self.right, Right::Rows("" | ALL_KEYS) | Right::Error);
         if condition.contains("s.") || self.shape != Shape::PLAIN || !all_or_none {
             return None;
@@ -254,7 +254,7 @@ impl Question {
         self.judge_text(answer, |answer| {
             let text = String::from_utf8_lossy(&answer.records);
             let lines = text.strip_suffix('\n').unwrap_or(&text);
-            let separator = if matches!(self.ask, Ask::Keys(_)) { " " } else { " / " };
+            let separator = if matches!(self.ask, Request::Keys(_)) { " " } else { " / " };
             lines.replace('\n', separator)
         })
     }

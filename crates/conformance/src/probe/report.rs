@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lessons::Lessons;
 use super::question::{Question, Topic};
-use sluicegate_s3select::profile::{EndpointProfile, Extension};
+use sluicegate_s3select::profile::{Extension, StoreCapabilities};
 
 /// The judgment of a store's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The detected profile of the store.
-    pub profile: EndpointProfile,
+    pub profile: StoreCapabilities,
     /// The table of results.
     pub findings: Vec<Finding>,
 }
@@ -114,7 +114,7 @@ impl Report {
         if !profile.formats.contains(&sluicegate_s3select::profile::DataFormat::Csv)
             && profile.formats.is_empty()
         {
-            profile = EndpointProfile { name: profile.name, ..EndpointProfile::unknown() };
+            profile = StoreCapabilities { name: profile.name, ..StoreCapabilities::unknown() };
         }
         findings.extend(facts.findings());
         Self { profile, findings }

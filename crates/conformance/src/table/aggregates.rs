@@ -2,210 +2,216 @@
 
 use super::Expected::{Error, Rows};
 use super::Input::Csv;
-use super::{Case, ask, ask_json};
+use super::{Case, csv_case, json_case};
 use sluicegate_s3select::error::SelectErrorCode::IntegerOverflow;
 
 const LARGE: &str = "1000000000000001\n1000000000000002\n9007199254740993\n";
 
 pub(super) const CASES: &[Case] = &[
-    ask(
+    csv_case(
         "sums of whole numbers are exact",
         "SELECT SUM(CAST(_1 AS INT)) FROM S3Object",
         Csv,
         LARGE,
         Rows("11007199254740996\n"),
     ),
-    ask(
+    csv_case(
         "the value of an aggregate may be used on",
         "SELECT CAST(SUM(CAST(_1 AS INT)) AS STRING) FROM S3Object",
         Csv,
         "1\n2\n",
         Rows("3\n"),
     ),
-    ask(
+    csv_case(
         "the value of an aggregate may be used on",
         "SELECT COALESCE(SUM(CAST(_1 AS INT)), 0) FROM S3Object",
         Csv,
         "1\n2\n",
         Rows("3\n"),
     ),
-    ask_json(
+    json_case(
         "aggregates of no rows are NULL, counts 0, ours",
         "SELECT SUM(CAST(_1 AS INT)) AS s, COUNT(*) AS n FROM S3Object WHERE _1 = 'x'",
         Csv,
         "1\n2\n",
         Rows("{\"s\":null,\"n\":0}\n"),
     ),
-    ask("aggregates skip NULL", "SELECT COUNT(*) FROM S3Object", Csv, "1,a\n2,\n,b\n", Rows("3\n")),
-    ask(
+    csv_case(
+        "aggregates skip NULL",
+        "SELECT COUNT(*) FROM S3Object",
+        Csv,
+        "1,a\n2,\n,b\n",
+        Rows("3\n"),
+    ),
+    csv_case(
         "aggregates skip NULL",
         "SELECT COUNT(_1) FROM S3Object",
         Csv,
         "1,a\n2,\n,b\n",
         Rows("3\n"),
     ),
-    ask(
+    csv_case(
         "aggregates skip NULL",
         "SELECT COUNT(NULLIF(_1, '')) FROM S3Object",
         Csv,
         "1,a\n2,\n,b\n",
         Rows("2\n"),
     ),
-    ask(
+    csv_case(
         "aggregates skip NULL",
         "SELECT SUM(CAST(NULLIF(_1, '') AS INT)) FROM S3Object",
         Csv,
         "1,a\n2,\n,b\n",
         Rows("3\n"),
     ),
-    ask(
+    csv_case(
         "aggregates skip NULL",
         "SELECT AVG(CAST(NULLIF(_1, '') AS INT)) FROM S3Object",
         Csv,
         "1,a\n2,\n,b\n",
         Rows("1.5\n"),
     ),
-    ask(
+    csv_case(
         "aggregates skip NULL",
         "SELECT MIN(CAST(NULLIF(_1, '') AS INT)), MAX(CAST(NULLIF(_1, '') AS INT)) FROM S3Object",
         Csv,
         "1,a\n2,\n,b\n",
         Rows("1,2\n"),
     ),
-    ask(
+    csv_case(
         "aggregates skip NULL",
         "SELECT COUNT(_5) FROM S3Object",
         Csv,
         "1,a\n2,\n,b\n",
         Rows("0\n"),
     ),
-    ask_json(
+    json_case(
         "aggregates over nothing are NULL, COUNT is 0, ours",
         "SELECT COUNT(*) AS c, SUM(CAST(_1 AS INT)) AS s, AVG(CAST(_1 AS INT)) AS a, MIN(CAST(_1 AS INT)) AS l, MAX(CAST(_1 AS INT)) AS h FROM S3Object WHERE FALSE",
         Csv,
         "1,a\n2,\n,b\n",
         Rows("{\"c\":0,\"s\":null,\"a\":null,\"l\":null,\"h\":null}\n"),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT SUM(CAST(_1 AS INT)) + 1 FROM S3Object",
         Csv,
         "1,a\n2,b\n",
         Rows("4\n"),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT CAST(SUM(CAST(_1 AS INT)) AS FLOAT) FROM S3Object",
         Csv,
         "1,a\n2,b\n",
         Rows("3.0\n"),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT COALESCE(SUM(CAST(_1 AS INT)), 0) / COUNT(*) FROM S3Object",
         Csv,
         "1,a\n2,b\n",
         Rows("1\n"),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT SUM(CASE WHEN _2 = 'a' THEN CAST(_1 AS INT) ELSE 0 END) FROM S3Object",
         Csv,
         "1,a\n2,b\n",
         Rows("1\n"),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT SUM(CAST(_1 AS DECIMAL) * 1.10) FROM S3Object",
         Csv,
         "1,a\n2,b\n",
         Rows("3.30\n"),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT SUM(CAST(_1 AS FLOAT)) FROM S3Object",
         Csv,
         "1,a\n2,b\n",
         Rows("3.0\n"),
     ),
-    ask(
+    csv_case(
         "MIN and MAX of values other than numbers, extension",
         "SELECT MAX(_2) FROM S3Object",
         Csv,
         "1,a\n2,b\n",
         Rows("b\n"),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT COUNT(*) FROM S3Object LIMIT 0",
         Csv,
         "1,a\n2,b\n",
         Rows(""),
     ),
-    ask(
+    csv_case(
         "aggregates combine with scalars",
         "SELECT COUNT(*) FROM S3Object LIMIT 5",
         Csv,
         "1,a\n2,b\n",
         Rows("2\n"),
     ),
-    ask(
+    csv_case(
         "sums of whole numbers are exact and overflow loudly",
         "SELECT SUM(CAST(_1 AS INT)) FROM S3Object",
         Csv,
         "9223372036854775807\n1\n",
         Error(IntegerOverflow),
     ),
-    ask(
+    csv_case(
         "sums of whole numbers are exact and overflow loudly",
         "SELECT SUM(CAST(_1 AS DECIMAL)) FROM S3Object",
         Csv,
         "9223372036854775807\n1\n",
         Rows("9223372036854775808\n"),
     ),
-    ask(
+    csv_case(
         "sums of whole numbers are exact and overflow loudly",
         "SELECT MAX(CAST(_1 AS INT)) FROM S3Object",
         Csv,
         "9223372036854775807\n1\n",
         Rows("9223372036854775807\n"),
     ),
-    ask(
+    csv_case(
         "the average of whole numbers is a decimal",
         "SELECT AVG(CAST(_1 AS INT)) FROM S3Object",
         Csv,
         "1\n1\n0\n",
         Rows("0.66666666666666666666666666666666666667\n"),
     ),
-    ask(
+    csv_case(
         "the average of whole numbers is a decimal",
         "SELECT AVG(CAST(_1 AS FLOAT)) FROM S3Object",
         Csv,
         "1\n1\n0\n",
         Rows("0.6666666666666666\n"),
     ),
-    ask(
+    csv_case(
         "what is computed with an average is rounded to 38 digits",
         "SELECT AVG(CAST(_1 AS INT)) * 2 FROM S3Object",
         Csv,
         "1\n1\n0\n",
         Rows("1.3333333333333333333333333333333333333\n"),
     ),
-    ask(
+    csv_case(
         "what is computed with an average is rounded to 38 digits",
         "SELECT SUM(CAST(_1 AS DECIMAL)) / COUNT(*) * 100 FROM S3Object",
         Csv,
         "1\n1\n0\n",
         Rows("66.666666666666666666666666666666666667\n"),
     ),
-    ask(
+    csv_case(
         "sums of decimals are rounded once, ours",
         "SELECT SUM(CAST(_1 AS DECIMAL)), AVG(CAST(_1 AS DECIMAL)) FROM S3Object",
         Csv,
         "99999999999999999999999999999999999999\n99999999999999999999999999999999999999\n-99999999999999999999999999999999999999\n0.03\n",
         Rows("99999999999999999999999999999999999999,25000000000000000000000000000000000000\n"),
     ),
-    ask(
+    csv_case(
         "sums of decimals are rounded once, ours",
         "SELECT SUM(CAST(_1 AS DECIMAL)) FROM S3Object",
         Csv,

@@ -2,255 +2,273 @@
 
 use super::Expected::{Error, Rows};
 use super::Input::{Csv, CsvIgnore, CsvUse};
-use super::{Case, ask, ask_json};
+use super::{Case, csv_case, json_case};
 use sluicegate_s3select::error::SelectErrorCode::{
     AmbiguousFieldName, InvalidColumnIndex, MissingHeaders,
 };
 
 pub(super) const CASES: &[Case] = &[
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT _1 FROM S3Object",
         Csv,
         "1,2\n3,4\n",
         Rows("1\n3\n"),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT s._2, s._1 FROM S3Object s",
         Csv,
         "1,2\n3,4\n",
         Rows("2,1\n4,3\n"),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT * FROM S3Object",
         Csv,
         "1,2\n3,4\n",
         Rows("1,2\n3,4\n"),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT S3Object._1 FROM S3Object",
         Csv,
         "1,2\n3,4\n",
         Rows("1\n3\n"),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "select _1 from s3object;",
         Csv,
         "1,2\n3,4\n",
         Rows("1\n3\n"),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT _1\nFROM S3Object",
         Csv,
         "1,2\n3,4\n",
         Rows("1\n3\n"),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT _1 FROM S3Object LIMIT 1",
         Csv,
         "1,2\n3,4\n",
         Rows("1\n"),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT _1 FROM S3Object LIMIT 0",
         Csv,
         "1,2\n3,4\n",
         Rows(""),
     ),
-    ask(
+    csv_case(
         "columns are named by their position",
         "SELECT s.* FROM S3Object s",
         Csv,
         "1,2\n3,4\n",
         Rows("1,2\n3,4\n"),
     ),
-    ask(
+    csv_case(
         "a header names columns, in any case unless quoted",
         "SELECT name FROM S3Object",
         CsvUse,
         "Name,Age\nAnn,30\nBob,\n",
         Rows("Ann\nBob\n"),
     ),
-    ask(
+    csv_case(
         "a header names columns, in any case unless quoted",
         "SELECT s.\"Name\" FROM S3Object s",
         CsvUse,
         "Name,Age\nAnn,30\nBob,\n",
         Rows("Ann\nBob\n"),
     ),
-    ask(
+    csv_case(
         "a header names columns, in any case unless quoted",
         "SELECT s.NAME FROM S3Object s WHERE s.age = '30'",
         CsvUse,
         "Name,Age\nAnn,30\nBob,\n",
         Rows("Ann\n"),
     ),
-    ask(
+    csv_case(
         "a header names columns, in any case unless quoted",
         "SELECT \"name\" FROM S3Object",
         CsvUse,
         "Name,Age\nAnn,30\nBob,\n",
         Error(MissingHeaders),
     ),
-    ask(
+    csv_case(
         "a header names columns, in any case unless quoted",
         "SELECT other FROM S3Object",
         CsvUse,
         "Name,Age\nAnn,30\nBob,\n",
         Error(MissingHeaders),
     ),
-    ask(
+    csv_case(
         "a header names columns, in any case unless quoted",
         "SELECT _2 FROM S3Object",
         CsvUse,
         "Name,Age\nAnn,30\nBob,\n",
         Rows("30\n\"\"\n"),
     ),
-    ask(
+    csv_case(
         "a header names columns, in any case unless quoted",
         "SELECT * FROM S3Object",
         CsvUse,
         "Name,Age\nAnn,30\nBob,\n",
         Rows("Ann,30\nBob,\n"),
     ),
-    ask(
+    csv_case(
         "a header to ignore is skipped and names nothing",
         "SELECT _1 FROM S3Object",
         CsvIgnore,
         "Name,Age\nAnn,30\nBob,\n",
         Rows("Ann\nBob\n"),
     ),
-    ask(
+    csv_case(
         "a header to ignore is skipped and names nothing",
         "SELECT name FROM S3Object",
         CsvIgnore,
         "Name,Age\nAnn,30\nBob,\n",
         Error(InvalidColumnIndex),
     ),
-    ask(
+    csv_case(
         "names that differ only in case are ambiguous without quotes",
         "SELECT a FROM S3Object",
         CsvUse,
         "a,A\n1,2\n",
         Error(AmbiguousFieldName),
     ),
-    ask(
+    csv_case(
         "names that differ only in case are ambiguous without quotes",
         "SELECT \"A\" FROM S3Object",
         CsvUse,
         "a,A\n1,2\n",
         Rows("2\n"),
     ),
-    ask(
+    csv_case(
         "quoted fields, doubled quotes and delimiters in them",
         "SELECT _1 FROM S3Object",
         Csv,
         "\"a,b\",1\n\"say \"\"x\"\"\",2\n",
         Rows("\"a,b\"\n\"say \"\"x\"\"\"\n"),
     ),
-    ask(
+    csv_case(
         "quoted fields, doubled quotes and delimiters in them",
         "SELECT _2 FROM S3Object WHERE _1 = 'a,b'",
         Csv,
         "\"a,b\",1\n\"say \"\"x\"\"\",2\n",
         Rows("1\n"),
     ),
-    ask(
+    csv_case(
         "lines that begin with the comment character are skipped",
         "SELECT * FROM S3Object",
         Csv,
         "#no\n1\n",
         Rows("1\n"),
     ),
-    ask(
+    csv_case(
         "blank lines are no records, ours",
         "SELECT COUNT(*) FROM S3Object",
         Csv,
         "1\n\n2\n",
         Rows("2\n"),
     ),
-    ask(
+    csv_case(
         "the last record needs no delimiter, ours",
         "SELECT * FROM S3Object",
         Csv,
         "1,2",
         Rows("1,2\n"),
     ),
-    ask("an empty object has no records, ours", "SELECT * FROM S3Object", Csv, "", Rows("")),
-    ask("an empty object has no records, ours", "SELECT name FROM S3Object", CsvUse, "", Rows("")),
-    ask("an empty object has no records, ours", "SELECT * FROM S3Object", CsvUse, "", Rows("")),
-    ask("an empty object has no records, ours", "SELECT _1 FROM S3Object", CsvIgnore, "", Rows("")),
-    ask(
+    csv_case("an empty object has no records, ours", "SELECT * FROM S3Object", Csv, "", Rows("")),
+    csv_case(
+        "an empty object has no records, ours",
+        "SELECT name FROM S3Object",
+        CsvUse,
+        "",
+        Rows(""),
+    ),
+    csv_case(
+        "an empty object has no records, ours",
+        "SELECT * FROM S3Object",
+        CsvUse,
+        "",
+        Rows(""),
+    ),
+    csv_case(
+        "an empty object has no records, ours",
+        "SELECT _1 FROM S3Object",
+        CsvIgnore,
+        "",
+        Rows(""),
+    ),
+    csv_case(
         "an empty object has no records, ours",
         "SELECT COUNT(*), COUNT(name), MAX(CAST(s.\"Age\" AS INT)) FROM S3Object s WHERE age > '1'",
         CsvUse,
         "",
         Rows("0,0,\n"),
     ),
-    ask(
+    csv_case(
         "an empty object has no records, ours",
         "SELECT name FROM S3Object",
         CsvUse,
         "\n\n",
         Rows(""),
     ),
-    ask(
+    csv_case(
         "an empty object has no records, ours",
         "SELECT COUNT(*) FROM S3Object",
         Csv,
         "",
         Rows("0\n"),
     ),
-    ask(
+    csv_case(
         "a short record lacks fields, a long one has more, ours",
         "SELECT _2 FROM S3Object WHERE _2 IS NOT MISSING",
         Csv,
         "a\na,b,c\n",
         Rows("b\n"),
     ),
-    ask(
+    csv_case(
         "a short record lacks fields, a long one has more, ours",
         "SELECT _3 FROM S3Object WHERE _3 = 'c'",
         Csv,
         "a\na,b,c\n",
         Rows("c\n"),
     ),
-    ask_json(
+    json_case(
         "JSON answers name their fields by alias, column or position, ours",
         "SELECT _1, _2 AS b, 5 FROM S3Object",
         Csv,
         "1,2\n",
         Rows("{\"_1\":\"1\",\"b\":\"2\",\"_3\":5}\n"),
     ),
-    ask(
+    csv_case(
         "WHERE keeps the rows for which it is TRUE",
         "SELECT _1 FROM S3Object WHERE NULLIF(_2, '') = 'x'",
         Csv,
         "a,x\nb,\nc,y\n",
         Rows("a\n"),
     ),
-    ask(
+    csv_case(
         "WHERE keeps the rows for which it is TRUE",
         "SELECT _1 FROM S3Object WHERE NOT NULLIF(_2, '') = 'x'",
         Csv,
         "a,x\nb,\nc,y\n",
         Rows("c\n"),
     ),
-    ask(
+    csv_case(
         "WHERE keeps the rows for which it is TRUE",
         "SELECT _1 FROM S3Object WHERE NULL",
         Csv,
         "a,x\nb,\nc,y\n",
         Rows(""),
     ),
-    ask(
+    csv_case(
         "WHERE keeps the rows for which it is TRUE",
         "SELECT _1 FROM S3Object WHERE TRUE LIMIT 2",
         Csv,

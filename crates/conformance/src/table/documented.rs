@@ -4,7 +4,7 @@
 
 use super::Expected::{Error, Rows};
 use super::Input::{Csv, CsvIgnore, CsvUse, Document, Lines};
-use super::{Case, Storage, ask, ask_json};
+use super::{Case, Storage, csv_case, json_case};
 use sluicegate_s3select::error::SelectErrorCode::{
     AmbiguousFieldName, MissingHeaders, ParseUnExpectedKeyword,
 };
@@ -151,14 +151,14 @@ const SUSAN: &str = "{\"name\": \"Susan Smith\",\n\"org\": \"engineering\",\n\"p
 
 /// Whole statements with their objects.
 pub(super) const CASES: &[Case] = &[
-    ask(
+    csv_case(
         CASE_EXAMPLES,
         "SELECT venuecity, CASE venuecity WHEN 'New York City' THEN 'Big Apple' ELSE 'other' END FROM S3Object;",
         CsvUse,
         CITIES,
         Rows("Los Angeles,other\nNew York City,Big Apple\nSan Francisco,other\nBaltimore,other\n"),
     ),
-    ask(
+    csv_case(
         CASE_EXAMPLES,
         "SELECT pricepaid, CASE WHEN CAST(pricepaid as FLOAT) < 10000 THEN 'group 1' WHEN CAST(pricepaid as FLOAT) > 10000 THEN 'group 2' ELSE 'group 3' END FROM S3Object;",
         CsvUse,
@@ -169,7 +169,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     Case {
         storage: Storage::Gzip,
-        ..ask(
+        ..csv_case(
             SUM_EXAMPLE,
             "SELECT SUM(CAST(_3 as INT)) FROM s3object s WHERE _2 LIKE 'example-folder/%' AND _2 != 'example-folder/';",
             Csv,
@@ -177,21 +177,21 @@ pub(super) const CASES: &[Case] = &[
             Rows("3581291\n"),
         )
     },
-    ask_json(
+    json_case(
         FROM_PATHS,
         "SELECT id FROM S3Object[*].Rules[*].id",
         Document,
         RULES,
         Rows("{\"id\":\"1\"}\n{}\n{\"id\":\"2\"}\n{}\n"),
     ),
-    ask_json(
+    json_case(
         FROM_PATHS,
         "SELECT id FROM S3Object[*].Rules[*].id WHERE id IS NOT MISSING",
         Document,
         RULES,
         Rows("{\"id\":\"1\"}\n{\"id\":\"2\"}\n"),
     ),
-    ask_json(
+    json_case(
         FROM_PATHS,
         "SELECT d.dir_name, d.files FROM S3Object[*] d",
         Lines,
@@ -200,7 +200,7 @@ pub(super) const CASES: &[Case] = &[
             "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"..\"},{\"name\":\".aws\"},{\"name\":\"downloads\"}]}\n{\"dir_name\":\"other_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"..\"},{\"name\":\"my stuff\"},{\"name\":\"backup\"}]}\n",
         ),
     ),
-    ask_json(
+    json_case(
         FROM_PATHS,
         "SELECT _1.dir_name, _1.owner FROM S3Object[*]",
         Lines,
@@ -209,58 +209,58 @@ pub(super) const CASES: &[Case] = &[
             "{\"dir_name\":\"important_docs\",\"owner\":\"Amazon S3\"}\n{\"dir_name\":\"other_docs\",\"owner\":\"User\"}\n",
         ),
     ),
-    ask_json(
+    json_case(
         ATTRIBUTES,
         "Select s.name from S3Object s",
         Document,
         SUSAN,
         Rows("{\"name\":\"Susan Smith\"}\n"),
     ),
-    ask_json(
+    json_case(
         ATTRIBUTES,
         "Select s.projects[0].project_name from S3Object s",
         Document,
         SUSAN,
         Rows("{\"project_name\":\"project1\"}\n"),
     ),
-    ask(LETTER_CASE, "SELECT s.name from S3Object s", CsvUse, "NAME\nAnn\n", Rows("Ann\n")),
+    csv_case(LETTER_CASE, "SELECT s.name from S3Object s", CsvUse, "NAME\nAnn\n", Rows("Ann\n")),
     // The reference's text calls the code MissingHeaderName; its table of codes lists MissingHeaders.
-    ask(
+    csv_case(
         LETTER_CASE,
         "SELECT s.\"name\" from S3Object s",
         CsvUse,
         "NAME\nAnn\n",
         Error(MissingHeaders),
     ),
-    ask(
+    csv_case(
         LETTER_CASE,
         "SELECT s.name from S3Object s",
         CsvUse,
         "NAME,name\nAnn,Bob\n",
         Error(AmbiguousFieldName),
     ),
-    ask(
+    csv_case(
         LETTER_CASE,
         "SELECT s.\"NAME\" from S3Object s",
         CsvUse,
         "NAME,name\nAnn,Bob\n",
         Rows("Ann\n"),
     ),
-    ask_json(
+    json_case(
         LETTER_CASE,
         "SELECT s.name from S3Object s",
         Lines,
         "{\"NAME\":\"Ann\"}\n",
         Rows("{\"name\":\"Ann\"}\n"),
     ),
-    ask_json(
+    json_case(
         LETTER_CASE,
         "SELECT s.name from S3Object s",
         Lines,
         "{\"NAME\":\"Ann\",\"name\":\"Bob\"}\n",
         Error(AmbiguousFieldName),
     ),
-    ask_json(
+    json_case(
         LETTER_CASE,
         "SELECT s.\"NAME\" from S3Object s",
         Lines,
@@ -268,43 +268,43 @@ pub(super) const CASES: &[Case] = &[
         Rows("{\"NAME\":\"Ann\"}\n"),
     ),
     // The reference promises an error here, too, but states elsewhere that a missing attribute is MISSING.
-    ask_json(
+    json_case(
         "an attribute that a JSON row lacks is MISSING, quoted or not, ours",
         "SELECT s.\"name\" from S3Object s",
         Lines,
         "{\"NAME\":\"Ann\"}\n",
         Rows("{}\n"),
     ),
-    ask(RESERVED, "SELECT s.\"CAST\" from S3Object s", CsvUse, "CAST\nAnn\n", Rows("Ann\n")),
-    ask(
+    csv_case(RESERVED, "SELECT s.\"CAST\" from S3Object s", CsvUse, "CAST\nAnn\n", Rows("Ann\n")),
+    csv_case(
         RESERVED,
         "SELECT s.CAST from S3Object s",
         CsvUse,
         "CAST\nAnn\n",
         Error(ParseUnExpectedKeyword),
     ),
-    ask_json(
+    json_case(
         RESERVED,
         "SELECT s.\"CAST\" from S3Object s",
         Lines,
         "{\"CAST\":1}\n",
         Rows("{\"CAST\":1}\n"),
     ),
-    ask_json(
+    json_case(
         RESERVED,
         "SELECT s.CAST from S3Object s",
         Lines,
         "{\"CAST\":1}\n",
         Error(ParseUnExpectedKeyword),
     ),
-    ask_json(
+    json_case(
         RESERVED,
         "SELECT v FROM S3Object[*].value v",
         Lines,
         "{\"value\":1}\n",
         Error(ParseUnExpectedKeyword),
     ),
-    ask(
+    csv_case(
         "documented: a header to ignore leaves columns by their number",
         "SELECT s._1 FROM S3Object s",
         CsvIgnore,

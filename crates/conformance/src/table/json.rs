@@ -2,55 +2,55 @@
 
 use super::Expected::{Error, Rows};
 use super::Input::{Document, Lines};
-use super::{Case, ask, ask_json};
+use super::{Case, csv_case, json_case};
 use sluicegate_s3select::error::SelectErrorCode::{
     AmbiguousFieldName, IncorrectSqlFunctionArgumentType, InvalidDataType, JSONParsingError,
 };
 
 pub(super) const CASES: &[Case] = &[
-    ask_json(
+    json_case(
         "paths of FROM, one row at least for every wildcard",
         "SELECT id FROM S3Object[*].Rules[*].id",
         Document,
         "{ \"Rules\": [\n {\"id\": \"1\"},\n {\"expr\": \"y > x\"},\n {\"id\": \"2\", \"expr\": \"z = DEBUG\"}\n] }\n{ \"created\": \"June 27\", \"modified\": \"July 6\" }",
         Rows("{\"id\":\"1\"}\n{}\n{\"id\":\"2\"}\n{}\n"),
     ),
-    ask_json(
+    json_case(
         "paths of FROM, one row at least for every wildcard",
         "SELECT id FROM S3Object[*].Rules[*].id WHERE id IS NOT MISSING",
         Document,
         "{ \"Rules\": [\n {\"id\": \"1\"},\n {\"expr\": \"y > x\"},\n {\"id\": \"2\", \"expr\": \"z = DEBUG\"}\n] }\n{ \"created\": \"June 27\", \"modified\": \"July 6\" }",
         Rows("{\"id\":\"1\"}\n{\"id\":\"2\"}\n"),
     ),
-    ask_json(
+    json_case(
         "paths of FROM, one row at least for every wildcard",
         "SELECT r.id FROM S3Object[*].Rules[0] r",
         Document,
         "{ \"Rules\": [\n {\"id\": \"1\"},\n {\"expr\": \"y > x\"},\n {\"id\": \"2\", \"expr\": \"z = DEBUG\"}\n] }\n{ \"created\": \"June 27\", \"modified\": \"July 6\" }",
         Rows("{\"id\":\"1\"}\n{}\n"),
     ),
-    ask_json(
+    json_case(
         "paths of FROM, one row at least for every wildcard",
         "SELECT d.created FROM S3Object[*] d",
         Document,
         "{ \"Rules\": [\n {\"id\": \"1\"},\n {\"expr\": \"y > x\"},\n {\"id\": \"2\", \"expr\": \"z = DEBUG\"}\n] }\n{ \"created\": \"June 27\", \"modified\": \"July 6\" }",
         Rows("{}\n{\"created\":\"June 27\"}\n"),
     ),
-    ask_json(
+    json_case(
         "paths of FROM, one row at least for every wildcard",
         "SELECT COUNT(*) AS n FROM S3Object",
         Document,
         "{ \"Rules\": [\n {\"id\": \"1\"},\n {\"expr\": \"y > x\"},\n {\"id\": \"2\", \"expr\": \"z = DEBUG\"}\n] }\n{ \"created\": \"June 27\", \"modified\": \"July 6\" }",
         Rows("{\"n\":2}\n"),
     ),
-    ask_json(
+    json_case(
         "paths of FROM, one row at least for every wildcard",
         "SELECT * FROM S3Object s WHERE s.created IS NOT MISSING",
         Document,
         "{ \"Rules\": [\n {\"id\": \"1\"},\n {\"expr\": \"y > x\"},\n {\"id\": \"2\", \"expr\": \"z = DEBUG\"}\n] }\n{ \"created\": \"June 27\", \"modified\": \"July 6\" }",
         Rows("{\"created\":\"June 27\",\"modified\":\"July 6\"}\n"),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT d.dir_name, d.files FROM S3Object[*] d",
         Lines,
@@ -59,154 +59,154 @@ pub(super) const CASES: &[Case] = &[
             "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}]}\n{\"dir_name\":\"other\",\"files\":[]}\n",
         ),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT _1.dir_name FROM S3Object[*]",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"dir_name\":\"important_docs\"}\n{\"dir_name\":\"other\"}\n"),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT s.files[1].name FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"name\":\"a\"}\n{}\n"),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT s.DIR_NAME AS d FROM S3Object s LIMIT 1",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"d\":\"important_docs\"}\n"),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT s.\"DIR_NAME\" AS d FROM S3Object s LIMIT 1",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{}\n"),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT s['dir_name'] FROM S3Object s LIMIT 1",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"dir_name\":\"important_docs\"}\n"),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT s.owner FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"owner\":\"Ann\"}\n{\"owner\":null}\n"),
     ),
-    ask_json(
+    json_case(
         "paths into a row",
         "SELECT s.nothing.whatever.more FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{}\n{}\n"),
     ),
-    ask_json(
+    json_case(
         "JSON numbers are typed, ours",
         "SELECT SUM(s.n) AS n FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"n\":8.50}\n"),
     ),
-    ask_json(
+    json_case(
         "JSON numbers are typed, ours",
         "SELECT s.n + 1 AS n FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"n\":2.50}\n{\"n\":8}\n"),
     ),
-    ask_json(
+    json_case(
         "JSON numbers are typed, ours",
         "SELECT s.n FROM S3Object s WHERE s.n = 1.5",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"n\":1.50}\n"),
     ),
-    ask_json(
+    json_case(
         "JSON numbers are typed, ours",
         "SELECT s.owner + 1 AS x FROM S3Object s WHERE s.owner IS NULL",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("{\"x\":null}\n"),
     ),
-    ask_json(
+    json_case(
         "JSON numbers are typed, ours",
         "SELECT s.owner + 1 AS x FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Error(InvalidDataType),
     ),
-    ask_json(
+    json_case(
         "JSON numbers are typed, ours",
         "SELECT UPPER(s.n) AS x FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Error(IncorrectSqlFunctionArgumentType),
     ),
-    ask(
+    csv_case(
         "JSON objects with CSV answers",
         "SELECT s.dir_name, s.owner, s.n FROM S3Object s",
         Lines,
         "{\"dir_name\":\"important_docs\",\"files\":[{\"name\":\".\"},{\"name\":\"a\"}],\"owner\":\"Ann\",\"n\":1.50}\n{\"dir_name\":\"other\",\"files\":[],\"owner\":null,\"n\":7}\n",
         Rows("important_docs,Ann,1.50\nother,,7\n"),
     ),
-    ask(
+    csv_case(
         "documented: nested data is returned only as JSON",
         "SELECT s.files FROM S3Object s",
         Lines,
         "{\"files\":[]}\n",
         Error(InvalidDataType),
     ),
-    ask(
+    csv_case(
         "documented: nested data is returned only as JSON",
         "SELECT * FROM S3Object s",
         Lines,
         "{\"a\":1,\"b\":{\"c\":2}}\n",
         Error(InvalidDataType),
     ),
-    ask(
+    csv_case(
         "documented: nested data is returned only as JSON",
         "SELECT s.b.c, s.d[1] FROM S3Object s",
         Lines,
         "{\"a\":1,\"b\":{\"c\":2},\"d\":[3,4]}\n",
         Rows("2,4\n"),
     ),
-    ask_json(
+    json_case(
         "text that is not Unicode fails only what looks at it, ours",
         "SELECT s.a, s.b.c FROM S3Object s",
         Lines,
         "{\"x\":\"\\ud800\",\"a\":1,\"b\":{\"c\":2,\"\\udfff\":3,\"d\":\"\\ud800\\ud800\"}}\n",
         Rows("{\"a\":1,\"c\":2}\n"),
     ),
-    ask_json(
+    json_case(
         "text that is not Unicode fails only what looks at it, ours",
         "SELECT s.x FROM S3Object s",
         Lines,
         "{\"x\":\"\\ud800\",\"a\":1}\n",
         Error(JSONParsingError),
     ),
-    ask_json(
+    json_case(
         "what is not JSON is refused",
         "SELECT s.a FROM S3Object s",
         Lines,
         "{\"a\":1}\n{\"a\":\n",
         Error(JSONParsingError),
     ),
-    ask_json(
+    json_case(
         "names that differ only in case are ambiguous without quotes",
         "SELECT s.a FROM S3Object s",
         Lines,
         "{\"a\":1,\"A\":2}\n",
         Error(AmbiguousFieldName),
     ),
-    ask_json(
+    json_case(
         "names that differ only in case are ambiguous without quotes",
         "SELECT s.\"A\" FROM S3Object s",
         Lines,

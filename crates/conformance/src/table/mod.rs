@@ -127,7 +127,7 @@ impl Case {
             .map(|(rule, expression, code)| expect(rule, expression, Expected::Error(*code)));
         let statements = errors::STATEMENTS.iter().map(|(text, code)| {
             let rule = "a statement that is wrong is refused with the code of what is wrong";
-            ask(rule, text, Input::Csv, ROW, Expected::Error(*code))
+            csv_case(rule, text, Input::Csv, ROW, Expected::Error(*code))
         });
         let whole =
             documented::CASES.iter().chain(csv::CASES).chain(aggregates::CASES).chain(json::CASES);
@@ -215,7 +215,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 }
 
 /// Creates a case with a CSV answer.
-const fn ask(
+const fn csv_case(
     rule: &'static str,
     statement: &'static str,
     input: Input,
@@ -228,21 +228,21 @@ const fn ask(
 }
 
 /// Creates a case with a JSON answer.
-const fn ask_json(
+const fn json_case(
     rule: &'static str,
     statement: &'static str,
     input: Input,
     object: &'static str,
     expected: Expected,
 ) -> Case {
-    Case { json_answer: true, ..ask(rule, statement, input, object, expected) }
+    Case { json_answer: true, ..csv_case(rule, statement, input, object, expected) }
 }
 
 /// Creates a case for the value of an expression. The answer is the JSON field `v`, so that NULL, MISSING and the
 /// empty text differ.
 const fn expect(rule: &'static str, expression: &'static str, expected: Expected) -> Case {
     let question = Question::Expression(expression);
-    Case { question, json_answer: true, ..ask(rule, "", Input::Csv, ROW, expected) }
+    Case { question, json_answer: true, ..csv_case(rule, "", Input::Csv, ROW, expected) }
 }
 
 #[cfg(test)]

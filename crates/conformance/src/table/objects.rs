@@ -2,7 +2,7 @@
 
 use super::Expected::{Error, Rows};
 use super::Input::{Csv, CsvUse, Document, Lines};
-use super::{Case, Expected, Input, Storage, ask};
+use super::{Case, Expected, Input, Storage, csv_case};
 use sluicegate_s3select::error::SelectErrorCode::{
     InvalidCompressionFormat, InvalidScanRange, TruncatedInput, UnsupportedScanRangeInput,
 };
@@ -52,7 +52,7 @@ const fn stored(
     input: Input,
     expected: Expected,
 ) -> Case {
-    Case { storage, ..ask(rule, statement, input, LETTERS, expected) }
+    Case { storage, ..csv_case(rule, statement, input, LETTERS, expected) }
 }
 
 const fn ranged(
@@ -75,5 +75,5 @@ const fn in_range(
         Lines | Document => "SELECT s.a FROM S3Object s",
         _ => ALL,
     };
-    Case { scan_range: Some(range), ..ask(RANGES, statement, input, object, expected) }
+    Case { scan_range: Some(range), ..csv_case(RANGES, statement, input, object, expected) }
 }

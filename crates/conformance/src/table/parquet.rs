@@ -11,7 +11,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::errors::Result;
 
 use super::Expected::{Error, Rows};
-use super::{Case, Expected, Input, Storage, ask, ask_json};
+use super::{Case, Expected, Input, Storage, csv_case, json_case};
 use sluicegate_s3select::error::SelectErrorCode::{
     AmbiguousFieldName, CastFailed, ExternalEvalException, IntegerOverflow, InvalidColumnIndex,
     InvalidDataType, InvalidRequestParameter, ParquetParsingError,
@@ -30,12 +30,12 @@ const DAMAGED: &str = "an object that is not Parquet is an error";
 const RANGES: &str = "a row group belongs to the scan range that its first byte is in";
 
 pub(super) const CASES: &[Case] = &[
-    of(VALUES, "SELECT id, small, text FROM S3Object", Rows("1,7,abc\n2,,\"d,é\"\n3,-7,\n")),
-    of(VALUES, "SELECT big FROM S3Object", Rows("9223372036854775807\n-5\n9007199254740993\n")),
-    of(VALUES, "SELECT price FROM S3Object", Rows("1.50\n-12.50\n0.07\n")),
-    of(VALUES, "SELECT flag, ratio FROM S3Object", Rows("true,0.5\nfalse,-2.25\n,\n")),
-    of(VALUES, "SELECT born FROM S3Object", Rows("1995-06-17\n1970-01-01\n1969-12-31\n")),
-    of(VALUES, "SELECT s._1, s._3 FROM S3Object s LIMIT 1", Rows("1,9223372036854775807\n")),
+    case(VALUES, "SELECT id, small, text FROM S3Object", Rows("1,7,abc\n2,,\"d,é\"\n3,-7,\n")),
+    case(VALUES, "SELECT big FROM S3Object", Rows("9223372036854775807\n-5\n9007199254740993\n")),
+    case(VALUES, "SELECT price FROM S3Object", Rows("1.50\n-12.50\n0.07\n")),
+    case(VALUES, "SELECT flag, ratio FROM S3Object", Rows("true,0.5\nfalse,-2.25\n,\n")),
+    case(VALUES, "SELECT born FROM S3Object", Rows("1995-06-17\n1970-01-01\n1969-12-31\n")),
+    case(VALUES, "SELECT s._1, s._3 FROM S3Object s LIMIT 1", Rows("1,9223372036854775807\n")),
     json(
         VALUES,
         "SELECT id, text, price, flag, ratio FROM S3Object WHERE id < 3",
@@ -46,78 +46,82 @@ pub(super) const CASES: &[Case] = &[
         "SELECT small, text FROM S3Object WHERE id > 1",
         "{\"small\":null,\"text\":\"d,é\"}\n{\"small\":-7,\"text\":null}\n",
     ),
-    of(NULLS, "SELECT id FROM S3Object WHERE text IS NULL", Rows("3\n")),
-    of(NULLS, "SELECT id FROM S3Object WHERE text IS NOT NULL", Rows("1\n2\n")),
-    of(NULLS, "SELECT id FROM S3Object WHERE text IS MISSING", Rows("")),
-    of(NULLS, "SELECT id FROM S3Object WHERE NOT small > 0", Rows("3\n")),
-    of(NULLS, "SELECT id FROM S3Object WHERE small > 0 OR small <= 0", Rows("1\n3\n")),
-    of(NULLS, "SELECT COALESCE(text, '-') FROM S3Object WHERE id = 3", Rows("-\n")),
-    of(NULLS, "SELECT id FROM S3Object WHERE small + 1 IS NULL", Rows("2\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE id = 2", Rows("2\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE big = 9007199254740993", Rows("3\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE big > 9007199254740993", Rows("1\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE price = 1.5", Rows("1\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE price BETWEEN -13 AND 0.07", Rows("2\n3\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE text = 'abc'", Rows("1\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE text LIKE 'd%'", Rows("2\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE text LIKE '_,_'", Rows("2\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE text IN ('abc', 'x')", Rows("1\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE text NOT IN ('abc', 'x')", Rows("2\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE flag", Rows("1\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE NOT flag", Rows("2\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE ratio < 0.5", Rows("2\n")),
-    of(TYPES, "SELECT id FROM S3Object WHERE born < CAST('1970-01-01T' AS TIMESTAMP)", Rows("3\n")),
-    of(
+    case(NULLS, "SELECT id FROM S3Object WHERE text IS NULL", Rows("3\n")),
+    case(NULLS, "SELECT id FROM S3Object WHERE text IS NOT NULL", Rows("1\n2\n")),
+    case(NULLS, "SELECT id FROM S3Object WHERE text IS MISSING", Rows("")),
+    case(NULLS, "SELECT id FROM S3Object WHERE NOT small > 0", Rows("3\n")),
+    case(NULLS, "SELECT id FROM S3Object WHERE small > 0 OR small <= 0", Rows("1\n3\n")),
+    case(NULLS, "SELECT COALESCE(text, '-') FROM S3Object WHERE id = 3", Rows("-\n")),
+    case(NULLS, "SELECT id FROM S3Object WHERE small + 1 IS NULL", Rows("2\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE id = 2", Rows("2\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE big = 9007199254740993", Rows("3\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE big > 9007199254740993", Rows("1\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE price = 1.5", Rows("1\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE price BETWEEN -13 AND 0.07", Rows("2\n3\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE text = 'abc'", Rows("1\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE text LIKE 'd%'", Rows("2\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE text LIKE '_,_'", Rows("2\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE text IN ('abc', 'x')", Rows("1\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE text NOT IN ('abc', 'x')", Rows("2\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE flag", Rows("1\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE NOT flag", Rows("2\n")),
+    case(TYPES, "SELECT id FROM S3Object WHERE ratio < 0.5", Rows("2\n")),
+    case(
+        TYPES,
+        "SELECT id FROM S3Object WHERE born < CAST('1970-01-01T' AS TIMESTAMP)",
+        Rows("3\n"),
+    ),
+    case(
         TYPES,
         "SELECT id FROM S3Object s WHERE s.\"at\" >= CAST('1995-06-17T10:00:00.25Z' AS TIMESTAMP)",
         Rows("1\n"),
     ),
-    of(TYPES, "SELECT id + 1, -id, id * price FROM S3Object WHERE id = 2", Rows("3,-2,-25.00\n")),
-    of(
+    case(TYPES, "SELECT id + 1, -id, id * price FROM S3Object WHERE id = 2", Rows("3,-2,-25.00\n")),
+    case(
         TYPES,
         "SELECT UPPER(text), CHAR_LENGTH(text) FROM S3Object WHERE id = 2",
         Rows("\"D,É\",3\n"),
     ),
-    of(TYPES, "SELECT CAST(big AS STRING) FROM S3Object LIMIT 1", Rows("9223372036854775807\n")),
-    of(LONG, "SELECT id / 2 FROM S3Object", Rows("0\n1\n1\n")),
-    of(LONG, "SELECT big + 1 FROM S3Object", Error(IntegerOverflow)),
-    of(TYPES, "SELECT 1 / (id - 1) FROM S3Object", Error(ExternalEvalException)),
-    of(TYPES, "SELECT CAST(text AS INT) FROM S3Object", Error(CastFailed)),
-    of(
+    case(TYPES, "SELECT CAST(big AS STRING) FROM S3Object LIMIT 1", Rows("9223372036854775807\n")),
+    case(LONG, "SELECT id / 2 FROM S3Object", Rows("0\n1\n1\n")),
+    case(LONG, "SELECT big + 1 FROM S3Object", Error(IntegerOverflow)),
+    case(TYPES, "SELECT 1 / (id - 1) FROM S3Object", Error(ExternalEvalException)),
+    case(TYPES, "SELECT CAST(text AS INT) FROM S3Object", Error(CastFailed)),
+    case(
         "a column that is not there is an error",
         "SELECT nope FROM S3Object",
         Error(InvalidColumnIndex),
     ),
-    of(AGGREGATES, "SELECT COUNT(*), COUNT(small), COUNT(text) FROM S3Object", Rows("3,2,2\n")),
-    of(
+    case(AGGREGATES, "SELECT COUNT(*), COUNT(small), COUNT(text) FROM S3Object", Rows("3,2,2\n")),
+    case(
         AGGREGATES,
         "SELECT SUM(price), MIN(price), MAX(price) FROM S3Object",
         Rows("-10.93,-12.50,1.50\n"),
     ),
-    of(AGGREGATES, "SELECT SUM(small), AVG(small) FROM S3Object", Rows("0,0\n")),
-    of(MIN_MAX, "SELECT MIN(text), MAX(text) FROM S3Object", Rows("abc,\"d,é\"\n")),
-    of(MIN_MAX, "SELECT MIN(born) FROM S3Object", Rows("1969-12-31\n")),
-    of(AGGREGATES, "SELECT SUM(small) FROM S3Object WHERE id > 5", Rows("\"\"\n")),
-    of(LONG, "SELECT SUM(big) FROM S3Object WHERE id <> 2", Error(IntegerOverflow)),
+    case(AGGREGATES, "SELECT SUM(small), AVG(small) FROM S3Object", Rows("0,0\n")),
+    case(MIN_MAX, "SELECT MIN(text), MAX(text) FROM S3Object", Rows("abc,\"d,é\"\n")),
+    case(MIN_MAX, "SELECT MIN(born) FROM S3Object", Rows("1969-12-31\n")),
+    case(AGGREGATES, "SELECT SUM(small) FROM S3Object WHERE id > 5", Rows("\"\"\n")),
+    case(LONG, "SELECT SUM(big) FROM S3Object WHERE id <> 2", Error(IntegerOverflow)),
     json(
         NESTED,
         "SELECT s.\"list\", s.\"group\" FROM S3Object s WHERE s.id < 3",
         "{\"list\":[1,null],\"group\":{\"a\":\"x\"}}\n{\"list\":null,\"group\":{\"a\":null}}\n",
     ),
-    of(NESTED, "SELECT s.\"list\"[0], s.\"group\".a FROM S3Object s LIMIT 1", Rows("1,x\n")),
-    of(NESTED, "SELECT s.id FROM S3Object s WHERE s.\"group\".a = 'x'", Rows("1\n")),
-    of(
+    case(NESTED, "SELECT s.\"list\"[0], s.\"group\".a FROM S3Object s LIMIT 1", Rows("1,x\n")),
+    case(NESTED, "SELECT s.id FROM S3Object s WHERE s.\"group\".a = 'x'", Rows("1\n")),
+    case(
         "documented: nested data is returned only as JSON",
         "SELECT s.\"list\" FROM S3Object s",
         Error(InvalidDataType),
     ),
-    of(TWINS, "SELECT s.twins.b FROM S3Object s", Error(AmbiguousFieldName)),
-    of(TWINS, "SELECT s.twins.\"B\" FROM S3Object s LIMIT 1", Rows("2\n")),
-    Case { storage: Storage::ParquetTruncated, ..of(DAMAGED, COUNT, Error(ParquetParsingError)) },
-    Case { storage: Storage::Plain, ..of(DAMAGED, COUNT, Error(ParquetParsingError)) },
+    case(TWINS, "SELECT s.twins.b FROM S3Object s", Error(AmbiguousFieldName)),
+    case(TWINS, "SELECT s.twins.\"B\" FROM S3Object s LIMIT 1", Rows("2\n")),
+    Case { storage: Storage::ParquetTruncated, ..case(DAMAGED, COUNT, Error(ParquetParsingError)) },
+    Case { storage: Storage::Plain, ..case(DAMAGED, COUNT, Error(ParquetParsingError)) },
     Case {
         storage: Storage::NotGzip,
-        ..of("Parquet is not compressed as a whole", COUNT, Error(InvalidRequestParameter))
+        ..case("Parquet is not compressed as a whole", COUNT, Error(InvalidRequestParameter))
     },
     ranged(0, 4, Rows("3\n")),
     ranged(4, 4, Rows("3\n")),
@@ -128,18 +132,18 @@ pub(super) const CASES: &[Case] = &[
 const COUNT: &str = "SELECT COUNT(*) FROM S3Object";
 
 /// Creates a case about [`object`].
-const fn of(rule: &'static str, statement: &'static str, expected: Expected) -> Case {
-    let case = ask(rule, statement, Input::Parquet, "not Parquet", expected);
+const fn case(rule: &'static str, statement: &'static str, expected: Expected) -> Case {
+    let case = csv_case(rule, statement, Input::Parquet, "not Parquet", expected);
     Case { storage: Storage::Parquet, ..case }
 }
 
 const fn json(rule: &'static str, statement: &'static str, rows: &'static str) -> Case {
-    let case = ask_json(rule, statement, Input::Parquet, "not Parquet", Rows(rows));
+    let case = json_case(rule, statement, Input::Parquet, "not Parquet", Rows(rows));
     Case { storage: Storage::Parquet, ..case }
 }
 
 const fn ranged(start: u64, last: u64, expected: Expected) -> Case {
-    Case { scan_range: Some(ScanRange::Bounded { start, last }), ..of(RANGES, COUNT, expected) }
+    Case { scan_range: Some(ScanRange::Bounded { start, last }), ..case(RANGES, COUNT, expected) }
 }
 
 /// Returns three rows in one row group, which begins after the file's four magic bytes.

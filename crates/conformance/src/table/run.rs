@@ -116,13 +116,13 @@ impl Run {
         format!("{}{place}", self.prefix)
     }
 
-    /// Runs all cases in order. `ask` sends a request for the object of a key.
+    /// Runs all cases in order. `run_case` sends a request for the object of a key.
     ///
     /// # Errors
     ///
-    /// Returns the error of `ask` if the store cannot answer at all, because it cannot be reached, refuses access, or
+    /// Returns the error of `run_case` if the store cannot answer at all, because it cannot be reached, refuses access, or
     /// lacks the objects.
-    pub async fn ask<E>(
+    pub async fn run_case<E>(
         &self,
         mut ask: impl AsyncFnMut(&str, &SelectRequest) -> Result<Result<RawAnswer, NoAnswer>, E>,
     ) -> Result<Vec<Outcome>, E> {

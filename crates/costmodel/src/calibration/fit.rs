@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::regression::{Equations, Estimate};
-use super::{Asked, Experiment};
+use super::{Experiment, MeasuredOperation};
 use crate::hardware::{ClientRates, SelectRates};
-use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Requests, Scanned, Terms, predict};
+use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Requests, ScanWork, Terms, predict};
 
 /// The size in bytes below which GETs serve to measure the rate of requests instead of the rate of bytes.
 const SMALL: f64 = 16_384.0;
@@ -59,13 +59,13 @@ struct Fitting<'a> {
 
 impl Fitting<'_> {
     /// Every request with each of its usual times, in seconds.
-    fn times(&self) -> impl Iterator<Item = (&Asked, f64)> {
+    fn times(&self) -> impl Iterator<Item = (&MeasuredOperation, f64)> {
         let all = self.experiments.iter();
         all.flat_map(|it| it.usual().map(|seconds| (&it.asked, seconds)))
     }
 
     /// Every request with the median of its times, in seconds.
-    fn medians(&self) -> impl Iterator<Item = (&Asked, f64)> {
+    fn medians(&self) -> impl Iterator<Item = (&MeasuredOperation, f64)> {
         self.experiments.iter().map(|experiment| (&experiment.asked, experiment.median()))
     }
 
@@ -73,7 +73,7 @@ impl Fitting<'_> {
     fn connection(&mut self) {
         let mut equations = Equations::new(2);
         for (asked, seconds) in self.times() {
-            if let Asked::Get(bytes) = asked {
+            if let MeasuredOperation::Get(bytes) = asked {
                 equations.push(&[1.0, bytes.as_f64()], seconds, seconds);
             }
         }
@@ -89,7 +89,7 @@ impl Fitting<'_> {
     fn link(&mut self) {
         let mut equations = Equations::new(3);
         for (asked, seconds) in self.times() {
-            if let Asked::Gets { requests, bytes, .. } = asked
+            if let MeasuredOperation::Gets { requests, bytes, .. } = asked
                 && bytes.as_f64() >= SMALL * requests.as_f64()
             {
                 equations.push(&[1.0, -1.0, bytes.as_f64()], seconds, seconds);
@@ -98,7 +98,7 @@ impl Fitting<'_> {
         let found = equations.solve()[2];
         // If more bytes take no more time, the link is at least as fast as the fastest transfer.
         let fastest = self.medians().filter_map(|(asked, seconds)| match asked {
-            Asked::Gets { bytes, .. } => Some(seconds / bytes.as_f64()),
+            MeasuredOperation::Gets { bytes, .. } => Some(seconds / bytes.as_f64()),
             _ => None,
         });
         let fastest = fastest.filter(|each| *each > 0.0).min_by(f64::total_cmp);
@@ -131,7 +131,7 @@ impl Fitting<'_> {
         let link = self.fit.hardware.link;
         let mut equations = Equations::new(1);
         for (asked, seconds) in self.times() {
-            if let Asked::Gets { requests, lanes, bytes } = asked
+            if let MeasuredOperation::Gets { requests, lanes, bytes } = asked
                 && bytes.as_f64() < SMALL * requests.as_f64()
             {
                 let waves = (requests.as_f64() / f64::from(*lanes)).max(1.0);
@@ -154,16 +154,20 @@ impl Fitting<'_> {
         self.side_by_side();
         let (link, cores) = (self.fit.hardware.link, self.fit.hardware.select.cores);
         // Waiting and working can be distinguished only if statements wait for each other.
-        let wait = |asked: &Asked| matches!(asked, Asked::Selects { lanes, .. } if f64::from(*lanes) > cores);
+        let wait = |asked: &MeasuredOperation| matches!(asked, MeasuredOperation::Selects { lanes, .. } if f64::from(*lanes) > cores);
         let tells_work = self.times().any(|(asked, _)| wait(asked));
         let mut equations = Equations::new(STATEMENTS);
         for (asked, seconds) in self.times() {
             let (lanes, scanned, rate) = match asked {
-                Asked::Select(scanned) => (1.0, scanned, link.connection_bytes_per_second),
-                Asked::Selects { lanes, each } => (f64::from(*lanes), each, link.bytes_per_second),
+                MeasuredOperation::Select(scanned) => {
+                    (1.0, scanned, link.connection_bytes_per_second)
+                }
+                MeasuredOperation::Selects { lanes, each } => {
+                    (f64::from(*lanes), each, link.bytes_per_second)
+                }
                 _ => continue,
             };
-            let Scanned { format, bytes, rows, terms, passing, items, .. } = *scanned;
+            let ScanWork { format, bytes, rows, terms, passing, items, .. } = *scanned;
             let turns = (lanes / cores).max(1.0);
             let of = |this: Format| if this == format { bytes.as_f64() * turns } else { 0.0 };
             let each = |kind: fn(Terms) -> f64| {
@@ -226,18 +230,18 @@ impl Fitting<'_> {
     /// Finds the number of statements that the store scans concurrently, from a statement alone and many times at
     /// once.
     fn side_by_side(&mut self) {
-        let statements = |(asked, seconds): (&Asked, f64)| match asked {
-            Asked::Select(each) => Some((1, *each, seconds)),
-            Asked::Selects { lanes, each } => Some((*lanes, *each, seconds)),
+        let statements = |(asked, seconds): (&MeasuredOperation, f64)| match asked {
+            MeasuredOperation::Select(each) => Some((1, *each, seconds)),
+            MeasuredOperation::Selects { lanes, each } => Some((*lanes, *each, seconds)),
             _ => None,
         };
-        let all: Vec<(u32, Scanned, f64)> = self.medians().filter_map(statements).collect();
+        let all: Vec<(u32, ScanWork, f64)> = self.medians().filter_map(statements).collect();
         // Subtracts the time of as many statements that scan next to nothing, which also wait for each other.
         let least = |lanes: u32| {
             let same = all.iter().filter(|it| it.0 == lanes);
             same.map(|(.., seconds)| *seconds).fold(f64::INFINITY, f64::min)
         };
-        let alone = |each: Scanned| all.iter().find(|(lanes, it, _)| *lanes == 1 && *it == each);
+        let alone = |each: ScanWork| all.iter().find(|(lanes, it, _)| *lanes == 1 && *it == each);
         let pairs = all.iter().filter_map(|it| Some((it, alone(it.1)?)));
         let most = pairs.filter(|(it, _)| it.0 > 1).max_by_key(|(it, _)| (it.0, it.1.bytes));
         let slower =
@@ -261,7 +265,7 @@ impl Fitting<'_> {
     fn receiving(&mut self) {
         let mut equations = Equations::new(2);
         for (asked, seconds) in self.times() {
-            if let Asked::Receive { requests, bytes } = asked {
+            if let MeasuredOperation::Receive { requests, bytes } = asked {
                 equations.push(&[requests.as_f64(), bytes.as_f64()], seconds, seconds);
             }
         }
@@ -276,7 +280,7 @@ impl Fitting<'_> {
     fn parsing(&mut self) {
         let mut equations = Equations::new(4);
         for (asked, seconds) in self.times() {
-            let Asked::Parse { format: this, bytes, values } = asked else { continue };
+            let MeasuredOperation::Parse { format: this, bytes, values } = asked else { continue };
             let of = |format: Format| if *this == format { bytes.as_f64() } else { 0.0 };
             let values = if *this == Format::Parquet { 0.0 } else { *values };
             let amounts = [of(Format::Csv), of(Format::Json), of(Format::Parquet), values];
@@ -297,7 +301,7 @@ impl Fitting<'_> {
     fn aggregating(&mut self) {
         let mut equations = Equations::new(3);
         for (asked, seconds) in self.times() {
-            if let Asked::Aggregate { here } = asked {
+            if let MeasuredOperation::Aggregate { here } = asked {
                 let amounts = [here.comparisons, here.updates, here.keys];
                 equations.push(&amounts, seconds, seconds);
             }
@@ -317,10 +321,10 @@ impl Fitting<'_> {
         let mut equations = Equations::new(2);
         for (asked, seconds) in self.times() {
             match asked {
-                Asked::Small { objects: 0 | 1 } => {
+                MeasuredOperation::Small { objects: 0 | 1 } => {
                     equations.push(&[1.0, 0.0], seconds - latency, seconds);
                 }
-                Asked::Small { objects } => {
+                MeasuredOperation::Small { objects } => {
                     equations.push(&[1.0, latency * *objects as f64], seconds, seconds);
                 }
                 _ => {}
@@ -364,7 +368,7 @@ impl Fitting<'_> {
         let (mut equations, mut apart) = (Equations::new(2), Equations::new(3));
         let (mut waits, mut adds) = (0.0, 0.0);
         for (asked, seconds) in self.times() {
-            if let Asked::Query(phase) = asked {
+            if let MeasuredOperation::Query(phase) = asked {
                 let least = seconds_on(phase, &perfect);
                 let most = seconds_on(phase, &none);
                 let busy = seconds_on(phase, &busy);
@@ -476,23 +480,23 @@ mod tests {
     use proptest::prelude::*;
 
     /// The requests of `sluice calibrate`, approximately: 8 MiB of 80 000 rows.
-    fn suite() -> Vec<Asked> {
+    fn suite() -> Vec<MeasuredOperation> {
         let size = Bytes::mib(8);
-        let mut all: Vec<Asked> = [1 << 10, 1 << 18, 1 << 20, 4 << 20, 8 << 20]
-            .map(|bytes| Asked::Get(Bytes(bytes)))
+        let mut all: Vec<MeasuredOperation> = [1 << 10, 1 << 18, 1 << 20, 4 << 20, 8 << 20]
+            .map(|bytes| MeasuredOperation::Get(Bytes(bytes)))
             .to_vec();
         for (requests, bytes) in [(16, 4 << 20), (16, 16 << 20), (64, 64 << 10), (256, 256 << 10)] {
             let lanes = if requests == 16 { 16 } else { 32 };
             let (requests, bytes) = (Requests(requests), Bytes(bytes));
-            all.push(Asked::Gets { requests, lanes, bytes });
-            all.push(Asked::Receive { requests, bytes });
+            all.push(MeasuredOperation::Gets { requests, lanes, bytes });
+            all.push(MeasuredOperation::Receive { requests, bytes });
         }
         let mut select = |format, bytes: Bytes, comparisons: u32, cases: u32, probes: u32| {
             let rows = Rows::from_f64(bytes.as_f64() / 100.0);
             let [comparisons, cases, probes] = [comparisons, cases, probes].map(f64::from);
             let terms = Terms { comparisons, cases, probes, ..Terms::NONE };
-            let scanned = Scanned { format, bytes, rows, terms, ..Scanned::default() };
-            all.push(Asked::Select(scanned));
+            let scanned = ScanWork { format, bytes, rows, terms, ..ScanWork::default() };
+            all.push(MeasuredOperation::Select(scanned));
             scanned
         };
         let few = select(Format::Csv, Bytes(100), 1, 0, 0);
@@ -505,9 +509,9 @@ mod tests {
         select(Format::Csv, size, 9, 4, 0);
         select(Format::Csv, size, 1, 0, 4);
         let each = select(Format::Csv, size, 1, 0, 1);
-        let plain = Scanned { terms: 1.into(), ..each };
+        let plain = ScanWork { terms: 1.into(), ..each };
         for each in [few, plain] {
-            all.extend([2, 8, 16].map(|lanes| Asked::Selects { lanes, each }));
+            all.extend([2, 8, 16].map(|lanes| MeasuredOperation::Selects { lanes, each }));
         }
         for (updates, casts, keys, long_casts) in [
             (1, 0, 0, 0),
@@ -521,26 +525,26 @@ mod tests {
             let [updates, casts, keys, long_casts] =
                 [updates, casts, keys, long_casts].map(f64::from);
             let items = Terms { updates, casts, keys, long_casts, ..Terms::NONE };
-            all.push(Asked::Select(Scanned { passing: each.rows, items, ..plain }));
+            all.push(MeasuredOperation::Select(ScanWork { passing: each.rows, items, ..plain }));
         }
-        all.push(Asked::Select(Scanned { constants: 100_000, ..plain }));
-        all.push(Asked::Select(Scanned { answered: each.rows.as_f64(), ..plain }));
+        all.push(MeasuredOperation::Select(ScanWork { constants: 100_000, ..plain }));
+        all.push(MeasuredOperation::Select(ScanWork { answered: each.rows.as_f64(), ..plain }));
         for format in [Format::Csv, Format::Json, Format::Parquet] {
             for (mib, values) in [(1, 30_000.0), (8, 60_000.0), (8, 900_000.0)] {
-                all.push(Asked::Parse { format, bytes: Bytes::mib(mib), values });
+                all.push(MeasuredOperation::Parse { format, bytes: Bytes::mib(mib), values });
             }
         }
         for (comparisons, updates, keys) in [(0, 1, 1), (0, 6, 1), (4, 1, 1), (0, 3, 2)] {
             let [comparisons, updates, keys] =
                 [comparisons, updates, keys].map(|each| f64::from(each) * 500_000.0);
             let here = Terms { comparisons, updates, keys, ..Terms::NONE };
-            all.push(Asked::Aggregate { here });
+            all.push(MeasuredOperation::Aggregate { here });
         }
-        all.extend([1, 16].map(|objects| Asked::Small { objects }));
+        all.extend([1, 16].map(|objects| MeasuredOperation::Small { objects }));
         for gets in [1_u64, 4] {
             let got = size * gets;
             let phase = Phase { gets: Requests(gets), got, ..Phase::default() };
-            all.push(Asked::Query(Box::new(phase)));
+            all.push(MeasuredOperation::Query(Box::new(phase)));
         }
         let phase = Phase {
             selects: Requests(4),
@@ -550,12 +554,12 @@ mod tests {
             returned: size * 1_u64,
             ..Phase::default()
         };
-        all.push(Asked::Query(Box::new(phase)));
+        all.push(MeasuredOperation::Query(Box::new(phase)));
         all
     }
 
     /// The seconds that this request takes according to the model with the true constants.
-    fn seconds(asked: &Asked, truth: &HardwareProfile) -> f64 {
+    fn seconds(asked: &MeasuredOperation, truth: &HardwareProfile) -> f64 {
         let on =
             |phase: Phase, hardware: &HardwareProfile| phase.predict(hardware).total.as_secs_f64();
         // Keeps only the constants that the experiment depends on.
@@ -566,7 +570,7 @@ mod tests {
         bare.client.per_value = None;
         bare.client.receive_bytes_per_second = None;
         bare.client.per_request = None;
-        let statements = |count: u32, each: &Scanned| Phase {
+        let statements = |count: u32, each: &ScanWork| Phase {
             format: each.format,
             selects: Requests(u64::from(count)),
             scanned: each.bytes * u64::from(count),
@@ -579,40 +583,40 @@ mod tests {
             ..Phase::default()
         };
         match asked {
-            Asked::Get(bytes) => {
+            MeasuredOperation::Get(bytes) => {
                 on(Phase { gets: Requests(1), got: *bytes, ..Phase::default() }, &bare)
             }
-            Asked::Gets { requests, lanes, bytes } => {
+            MeasuredOperation::Gets { requests, lanes, bytes } => {
                 let latency = truth.link.latency.as_secs_f64();
                 let waves = (requests.as_f64() / f64::from(*lanes)).max(1.0);
                 latency * waves
                     + requests.as_f64() / truth.requests.per_second
                     + bytes.as_f64() / truth.link.bytes_per_second.0
             }
-            Asked::Receive { requests, bytes } => {
+            MeasuredOperation::Receive { requests, bytes } => {
                 let rate = truth.client.receive_bytes_per_second.unwrap();
                 let request = truth.client.per_request.unwrap().as_secs_f64();
                 request * requests.as_f64() + bytes.as_f64() / rate.0
             }
-            Asked::Select(each) => on(statements(1, each), &bare),
-            Asked::Selects { lanes, each } => {
+            MeasuredOperation::Select(each) => on(statements(1, each), &bare),
+            MeasuredOperation::Selects { lanes, each } => {
                 // All requests are sent at once.
                 bare.requests.slots = NonZeroU32::new(*lanes).unwrap();
                 on(statements(*lanes, each), &bare)
             }
-            Asked::Parse { format, bytes, values } => {
+            MeasuredOperation::Parse { format, bytes, values } => {
                 let value = match format {
                     Format::Csv | Format::Json => truth.client.per_value.unwrap_or_default(),
                     Format::Parquet => Duration::ZERO,
                 };
                 bytes.as_f64() / truth.parse_rate(*format).0 + values * value.as_secs_f64()
             }
-            Asked::Aggregate { here } => truth.client.evaluating(*here),
-            Asked::Small { objects } => {
+            MeasuredOperation::Aggregate { here } => truth.client.evaluating(*here),
+            MeasuredOperation::Small { objects } => {
                 let phase = Phase { gets: Requests(*objects), ..Phase::default() };
                 truth.client.startup.as_secs_f64() + on(phase, &bare)
             }
-            Asked::Query(phase) => {
+            MeasuredOperation::Query(phase) => {
                 predict(&Steps::Phase(phase.clone()), truth).total().as_secs_f64()
             }
         }
@@ -699,7 +703,7 @@ mod tests {
         let truth = truth();
         let mut noise = noise.iter().cycle();
         let mut off = || 1.0 + factor * noise.next().copied().unwrap_or(0.0);
-        let experiment = |asked: Asked| {
+        let experiment = |asked: MeasuredOperation| {
             let exact = seconds(&asked, &truth);
             Experiment { seconds: (0..9).map(|_| exact * off()).collect(), asked }
         };
@@ -722,7 +726,7 @@ mod tests {
     fn a_connection_is_no_faster_than_its_link() {
         let mut experiments = experiments(&[0.0], 0.0);
         for experiment in &mut experiments {
-            if let Asked::Get(bytes) = experiment.asked {
+            if let MeasuredOperation::Get(bytes) = experiment.asked {
                 experiment.seconds.fill(0.001 + bytes.as_f64() / 2e9);
             }
         }
@@ -738,7 +742,7 @@ mod tests {
     fn bytes_that_pass_at_once_do_not_make_a_link_faster() {
         let (mut experiments, rate) = (experiments(&[0.0], 0.0), truth().link.bytes_per_second.0);
         for experiment in &mut experiments {
-            if let Asked::Gets { requests, bytes, .. } = experiment.asked
+            if let MeasuredOperation::Gets { requests, bytes, .. } = experiment.asked
                 && bytes.as_f64() >= SMALL * requests.as_f64()
             {
                 experiment.seconds.fill((bytes.as_f64() - 1e6) / rate);
@@ -766,7 +770,7 @@ mod tests {
         let csv_only: Vec<Experiment> = experiments(&[0.0], 0.0)
             .into_iter()
             .filter(|it| match &it.asked {
-                Asked::Select(scanned) => {
+                MeasuredOperation::Select(scanned) => {
                     scanned.format == Format::Csv && scanned.terms.probes == 0.0
                 }
                 _ => true,
@@ -787,8 +791,8 @@ mod tests {
     fn a_store_that_is_not_slowed_down_has_more_cores_than_it_was_asked_for() {
         let mut experiments = experiments(&[0.0], 0.0);
         for experiment in &mut experiments {
-            if let Asked::Selects { each, .. } = experiment.asked {
-                experiment.seconds = vec![seconds(&Asked::Select(each), &truth())];
+            if let MeasuredOperation::Selects { each, .. } = experiment.asked {
+                experiment.seconds = vec![seconds(&MeasuredOperation::Select(each), &truth())];
             }
         }
         let fit = fit(&experiments, &base());
@@ -806,14 +810,14 @@ mod tests {
         truth.select.per_statement = Some(Duration::from_micros(900));
         for noise in [[0.0, 0.0, 0.0], [0.04, -0.03, 0.01], [-0.05, 0.02, 0.05]] {
             let mut noise = noise.iter().cycle();
-            let mut experiment = |asked: Asked| {
+            let mut experiment = |asked: MeasuredOperation| {
                 let exact = seconds(&asked, &truth);
                 let off = |_| exact * (1.0 + noise.next().unwrap());
                 Experiment { seconds: (0..9).map(off).collect(), asked }
             };
             let experiments: Vec<_> = suite().into_iter().map(&mut experiment).collect();
             let found = fit(&experiments, &base()).hardware;
-            let alone = suite().into_iter().filter(|it| matches!(it, Asked::Select(_)));
+            let alone = suite().into_iter().filter(|it| matches!(it, MeasuredOperation::Select(_)));
             let least = alone.min_by(|a, b| seconds(a, &truth).total_cmp(&seconds(b, &truth)));
             let least = least.unwrap();
             let (predicted, exact) = (seconds(&least, &found), seconds(&least, &truth));
@@ -827,8 +831,8 @@ mod tests {
         let mut truth = truth();
         truth.link.latency = Duration::from_millis(60);
         truth.select.latency = truth.link.latency;
-        let experiment = |asked: Asked| {
-            let less = if matches!(asked, Asked::Query(_)) { 0.02 } else { 0.0 };
+        let experiment = |asked: MeasuredOperation| {
+            let less = if matches!(asked, MeasuredOperation::Query(_)) { 0.02 } else { 0.0 };
             Experiment { seconds: vec![seconds(&asked, &truth) - less; 9], asked }
         };
         let experiments: Vec<_> = suite().into_iter().map(experiment).collect();

@@ -1,6 +1,6 @@
 //! Calibration: finds the constants of a [`HardwareProfile`] from experiments.
 //!
-//! An [`Experiment`] is a request to a store or to this machine ([`Asked`]), with the seconds that it took each time,
+//! An [`Experiment`] is a request to a store or to this machine ([`MeasuredOperation`]), with the seconds that it took each time,
 //! by the clock or as CPU time. Most experiments use one resource at a time, so that their times are sums of known
 //! amounts (requests, bytes, rows × terms) times unknown constants. [`fit()`] finds these constants by least squares
 //! with coefficients that are not negative and with relative errors. Whole queries then give the rest: how long
@@ -18,11 +18,11 @@ use serde::Deserialize;
 
 pub use self::fit::{Fit, fit};
 use crate::data;
-use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, Steps, Terms, predict};
+use crate::{Bytes, Format, HardwareProfile, Phase, Requests, ScanWork, Steps, Terms, predict};
 
 /// The request or computation of an experiment.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum MeasuredOperation {
     /// One GET of this many bytes, alone.
     Get(Bytes),
     /// GETs with a fixed number of them in flight.
@@ -43,13 +43,13 @@ pub enum Asked {
         bytes: Bytes,
     },
     /// One statement, alone, with a short answer.
-    Select(Scanned),
+    Select(ScanWork),
     /// One statement, sent several times at once.
     Selects {
         /// The number of concurrent statements.
         lanes: u32,
         /// The store's part of one statement.
-        each: Scanned,
+        each: ScanWork,
     },
     /// Parsing of an object in memory by one core, while the others do the same.
     Parse {
@@ -78,7 +78,7 @@ pub enum Asked {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     /// The request or computation that was timed.
-    pub asked: Asked,
+    pub asked: MeasuredOperation,
     /// The measured time of each repetition, in seconds.
     pub seconds: Vec<f64>,
 }
@@ -116,7 +116,7 @@ impl Experiment {
     /// experiments.
     #[must_use]
     pub fn error(&self, hardware: &HardwareProfile) -> Option<f64> {
-        let Asked::Query(phase) = &self.asked else { return None };
+        let MeasuredOperation::Query(phase) = &self.asked else { return None };
         let predicted = predict(&Steps::Phase(phase.clone()), hardware).total().as_secs_f64();
         Some((predicted - self.median()).abs() / self.median())
     }
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn experiment(seconds: &[f64]) -> Experiment {
-        Experiment { asked: Asked::Get(Bytes(1)), seconds: seconds.to_vec() }
+        Experiment { asked: MeasuredOperation::Get(Bytes(1)), seconds: seconds.to_vec() }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) struct Normal {
 
 impl Normal {
     /// Builds the problem from rows of equal length and the value of each row.
-    pub(super) fn of(rows: &[Vec<f64>], values: &[f64]) -> Self {
+    pub(super) fn from_rows(rows: &[Vec<f64>], values: &[f64]) -> Self {
         let columns = rows.first().map_or(0, Vec::len);
         let dot = |i: usize, j: usize| rows.iter().map(|row| row[i] * row[j]).sum::<f64>();
         let scale: Vec<f64> = (0..columns).map(|column| dot(column, column).sqrt()).collect();
@@ -136,7 +136,7 @@ mod tests {
 
     fn solve(rows: &[&[f64]], values: &[f64]) -> Vec<f64> {
         let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
-        Normal::of(&rows, values).solve()
+        Normal::from_rows(&rows, values).solve()
     }
 
     #[track_caller]
@@ -183,7 +183,7 @@ mod tests {
             (0..8).map(|i| vec![1.0, f64::from(1 << i) * 1e7, f64::from(i % 3) * 1e-4]).collect();
         let values: Vec<f64> =
             rows.iter().map(|row| 0.002 + 1.2e-8 * row[1] + 7.0 * row[2]).collect();
-        near(&Normal::of(&rows, &values).solve(), &[0.002, 1.2e-8, 7.0]);
+        near(&Normal::from_rows(&rows, &values).solve(), &[0.002, 1.2e-8, 7.0]);
     }
 
     proptest! {
@@ -193,7 +193,7 @@ mod tests {
             rows in proptest::collection::vec(proptest::collection::vec(-3.0..3.0f64, 3), 4..12),
             values in proptest::collection::vec(-3.0..3.0f64, 12),
         ) {
-            let x = Normal::of(&rows, &values).solve();
+            let x = Normal::from_rows(&rows, &values).solve();
             let residual = |row: &Vec<f64>, value: &f64| {
                 value - row.iter().zip(&x).map(|(a, b)| a * b).sum::<f64>()
             };

@@ -49,7 +49,7 @@ impl Equations {
         if self.rows.is_empty() {
             return vec![None; self.unknowns];
         }
-        let normal = Normal::of(&self.rows, &self.values);
+        let normal = Normal::from_rows(&self.rows, &self.values);
         let values = normal.solve();
         let free: Vec<usize> = (0..self.unknowns).filter(|at| values[*at] > 0.0).collect();
         let residual = |(row, value): (&Vec<f64>, &f64)| {

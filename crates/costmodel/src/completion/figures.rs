@@ -176,7 +176,7 @@ mod tests {
         figure.cases(testbed, &testbed.setup())
     }
 
-    fn of<'a>(cases: &'a [Case], query: &str, system: System) -> Vec<&'a Case> {
+    fn select<'a>(cases: &'a [Case], query: &str, system: System) -> Vec<&'a Case> {
         cases.iter().filter(|case| case.query == query && case.system == system).collect()
     }
 
@@ -194,11 +194,11 @@ mod tests {
     #[test]
     fn scale_is_as_the_paper_says() {
         let partitions = cases(Figure::Partitions);
-        let times = of(&partitions, "GroupBy", System::Pruning);
+        let times = select(&partitions, "GroupBy", System::Pruning);
         let total = |case: &Case| case.completion.total().as_secs_f64();
         assert!((total(times[1]) / total(times[0]) - 2.0).abs() < 0.02);
         let workers = cases(Figure::Workers);
-        let times = of(&workers, "GroupBy", System::Pruning);
+        let times = select(&workers, "GroupBy", System::Pruning);
         assert!((total(times[0]) / total(times[1]) - 2.0).abs() < 0.02);
         assert!(times.windows(2).all(|pair| total(pair[1]) < total(pair[0])));
     }
@@ -207,14 +207,14 @@ mod tests {
     #[test]
     fn keeping_and_not_pruning_cost() {
         let results = cases(Figure::Results);
-        let pruned = of(&results, "GroupBy", System::Pruning);
-        let kept = of(&results, "GroupBy", System::Keeping);
+        let pruned = select(&results, "GroupBy", System::Pruning);
+        let kept = select(&results, "GroupBy", System::Keeping);
         for (pruned, kept) in pruned.iter().zip(&kept) {
             assert!(kept.completion.total() > pruned.completion.total(), "{}", kept.value);
         }
         let unpruned = cases(Figure::Unpruned);
         for query in &Testbed::cheetah().queries {
-            let times = of(&unpruned, &query.name, System::Pruning);
+            let times = select(&unpruned, &query.name, System::Pruning);
             let growing = |pair: &[&Case]| pair[1].completion.total() >= pair[0].completion.total();
             assert!(times.windows(2).all(growing), "{}", query.name);
         }

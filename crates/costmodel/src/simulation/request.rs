@@ -1,7 +1,7 @@
 //! A request after its first byte: chunks that pass through stages.
 
 use super::shared::Demand;
-use crate::{HardwareProfile, Phase, Requests, Resource, Use};
+use crate::{HardwareProfile, Phase, Requests, Resource, ResourceUse};
 
 /// The largest number of chunks of a request. Chunks exist because a reader passes data on as it arrives.
 const CHUNKS: f64 = 64.0;
@@ -75,7 +75,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     let parse =
         |seconds: f64| Stage { resource: CLIENT, seconds, demand: [1.0, 0.0], straggles: false };
     let used = |share: f64| {
-        let stage = |(used, resource): (&Use, &usize)| {
+        let stage = |(used, resource): (&ResourceUse, &usize)| {
             let name = used.resource.name();
             let capacity = hardware.capacities.get(name).unwrap_or(&used.per_second);
             let seconds = (used.amount / capacity).max(0.0) * share;
@@ -94,7 +94,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     let of_gets = match gets {
         0 => Vec::new(),
-        gets => Lanes::of(gets, phase.gets_at_once, slots),
+        gets => Lanes::split(gets, phase.gets_at_once, slots),
     };
     for lanes in of_gets {
         let (bytes, each) = (got * lanes.share / lanes.requests as f64, each(gets, &lanes));
@@ -106,7 +106,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     let of_selects = match selects {
         0 => Vec::new(),
-        selects => Lanes::of(selects, phase.selects_at_once, slots),
+        selects => Lanes::split(selects, phase.selects_at_once, slots),
     };
     for lanes in of_selects {
         let part = lanes.share / lanes.requests as f64;
@@ -143,7 +143,7 @@ struct Lanes {
 impl Lanes {
     /// Divides requests among lanes. If their number is not a multiple of the lanes, some lanes send one request more
     /// than the others, and smaller ones, because plans divide bytes and not requests.
-    fn of(requests: u64, at_once: Option<Requests>, slots: u64) -> Vec<Self> {
+    fn split(requests: u64, at_once: Option<Requests>, slots: u64) -> Vec<Self> {
         let lanes = at_once.map_or(slots, |many| many.0.clamp(1, slots));
         let (waves, more) = (requests / lanes, requests % lanes);
         if waves == 0 || more == 0 {

@@ -3,7 +3,7 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Bytes, BytesPerSecond, Requests, Resource, Rows, Use, predict};
+use crate::{Bytes, BytesPerSecond, Requests, Resource, ResourceUse, Rows, predict};
 
 /// Hardware on which nothing binds and nothing takes time; each test adds a constraint.
 fn unbound() -> HardwareProfile {
@@ -184,12 +184,12 @@ fn cores_of_both_bind() {
 #[test]
 fn resources_of_their_own_bind() {
     const PIPELINE: Resource = Resource::new("switch pipeline");
-    let uses = vec![Use { resource: PIPELINE, amount: 1e9, per_second: 10e6 }];
+    let uses = vec![ResourceUse { resource: PIPELINE, amount: 1e9, per_second: 10e6 }];
     let phase = Phase { gets: Requests(96), uses: uses.clone(), ..Phase::default() };
     let two = Steps::Together(vec![phase.clone().into(), phase.into()]);
     agrees(&two, &unbound(), PIPELINE);
     agrees(&Phase { uses, ..Phase::default() }.into(), &unbound(), PIPELINE);
-    let uses = vec![Use { resource: Resource::CLIENT, amount: 100.0, per_second: 1.0 }];
+    let uses = vec![ResourceUse { resource: Resource::CLIENT, amount: 100.0, per_second: 1.0 }];
     let phase = Phase { gets: Requests(96), uses, ..Phase::default() };
     agrees(&phase.into(), &unbound(), Resource::CLIENT);
 }

@@ -93,7 +93,7 @@ impl Quadrant {
 
     /// Classifies by the Scan Ratio and the busy fraction of the cores, 0 to 1 each, at the threshold [`Self::HALF`].
     #[must_use]
-    pub fn of(scan_ratio: f64, cpu_utilisation: f64) -> Self {
+    pub fn classify(scan_ratio: f64, cpu_utilisation: f64) -> Self {
         match (scan_ratio >= Self::HALF, cpu_utilisation >= Self::HALF) {
             (true, true) => Self::ScanAndBusy,
             (true, false) => Self::ScanAndIdle,
@@ -180,10 +180,10 @@ mod tests {
     #[test]
     fn quadrants_are_those_of_figure_8() {
         // Table 2: Q9 and Q4 with their average use of the cores; Table 3: Q44.
-        assert_eq!(Quadrant::of(0.93, 0.31), Quadrant::ScanAndIdle);
-        assert_eq!(Quadrant::of(0.04, 0.76), Quadrant::ComputeAndBusy);
-        assert_eq!(Quadrant::of(0.99, 0.70), Quadrant::ScanAndBusy);
-        assert_eq!(Quadrant::of(0.0, 0.35), Quadrant::ComputeAndIdle);
+        assert_eq!(Quadrant::classify(0.93, 0.31), Quadrant::ScanAndIdle);
+        assert_eq!(Quadrant::classify(0.04, 0.76), Quadrant::ComputeAndBusy);
+        assert_eq!(Quadrant::classify(0.99, 0.70), Quadrant::ScanAndBusy);
+        assert_eq!(Quadrant::classify(0.0, 0.35), Quadrant::ComputeAndIdle);
     }
 
     proptest! {

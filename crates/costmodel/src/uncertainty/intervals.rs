@@ -27,7 +27,7 @@ impl<T> Interval<T> {
 
 /// A strategy with intervals of its predictions and the probability that it is the best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Likely<S> {
+pub struct StrategyInterval<S> {
     /// The strategy, in the caller's own type.
     pub strategy: S,
     /// The interval of its time.
@@ -51,7 +51,7 @@ pub fn intervals<S: Clone>(
     uncertainty: &Uncertainty,
     draws: u32,
     seed: u64,
-) -> Vec<Likely<S>> {
+) -> Vec<StrategyInterval<S>> {
     let mut random = Random::new(seed);
     let draws = draws.max(1);
     let ways: Vec<_> = choice.alternatives().collect();
@@ -90,7 +90,7 @@ pub fn intervals<S: Clone>(
     let numbers = drawn.into_iter().zip(best).zip(regret);
     ways.into_iter()
         .zip(numbers)
-        .map(|(way, (((time, dollars), best), regret))| Likely {
+        .map(|(way, (((time, dollars), best), regret))| StrategyInterval {
             strategy: way.strategy.clone(),
             time: percentiles(time).map(seconds),
             dollars: percentiles(dollars).map(Dollars),
@@ -133,9 +133,9 @@ mod tests {
         choose(get, [select], &hardware, &prices, objective)
     }
 
-    fn likely(choice: &Choice<&'static str>, seed: u64) -> Vec<Likely<&'static str>> {
+    fn likely(choice: &Choice<&'static str>, seed: u64) -> Vec<StrategyInterval<&'static str>> {
         let scenario = Scenario::default();
-        intervals(choice, &scenario, &Uncertainty::of(&scenario.hardware), 2000, seed)
+        intervals(choice, &scenario, &Uncertainty::from_profile(&scenario.hardware), 2000, seed)
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod sensitivity;
 use std::collections::BTreeMap;
 
 pub(crate) use self::intervals::percentiles;
-pub use self::intervals::{Interval, Likely, intervals};
+pub use self::intervals::{Interval, StrategyInterval, intervals};
 pub use self::sensitivity::{Output, Sensitivity, sensitivity};
 use crate::{HardwareProfile, Scenario};
 
@@ -47,7 +47,7 @@ impl Uncertainty {
     /// Prices are exact. The client's cores, its machines and its connections are exact as well, unless a calibration
     /// measured them.
     #[must_use]
-    pub fn of(hardware: &HardwareProfile) -> Self {
+    pub fn from_profile(hardware: &HardwareProfile) -> Self {
         let calibration = hardware.calibration.as_deref();
         let mut constants = BTreeMap::new();
         let profile = Scenario { hardware: hardware.clone(), ..Scenario::default() };
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn what_was_measured_is_more_certain() {
         let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
-        let published = Uncertainty::of(&hardware);
+        let published = Uncertainty::from_profile(&hardware);
         assert_eq!(published.constants["link.bytes_per_second"], [80e6, 180e6]);
         let [low, high] = published.constants["client.overlap"];
         assert!((low - 0.55).abs() < 1e-9 && (high - 0.8).abs() < 1e-9, "{low} {high}");
@@ -151,7 +151,7 @@ mod tests {
             assumed: vec!["select.term_seconds".to_owned()],
             ..Calibration::default()
         }));
-        let calibrated = Uncertainty::of(&hardware).constants;
+        let calibrated = Uncertainty::from_profile(&hardware).constants;
         assert_eq!(calibrated["link.bytes_per_second"], [110e6, 130e6]);
         assert_eq!(calibrated["link.latency_seconds"], [0.001 / 1.5, 0.002]);
         assert_eq!(calibrated["requests.per_second"], [15_000.0, 30_000.0]);
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn what_is_drawn_can_be() {
         let scenario = Scenario::default();
-        let uncertainty = Uncertainty::of(&scenario.hardware);
+        let uncertainty = Uncertainty::from_profile(&scenario.hardware);
         for deviation in [-1e3, 0.0, 1e3] {
             let deviations = vec![deviation; uncertainty.constants.len()];
             let drawn = uncertainty.drawn(&scenario, &deviations).hardware;

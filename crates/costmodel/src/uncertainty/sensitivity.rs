@@ -23,7 +23,7 @@ pub enum Output {
 impl Output {
     /// Predicts this quantity for these steps.
     #[must_use]
-    pub fn of(self, steps: &Steps, scenario: &Scenario) -> f64 {
+    pub fn evaluate(self, steps: &Steps, scenario: &Scenario) -> f64 {
         let wall = predict(steps, &scenario.hardware).total();
         match self {
             Self::Time => wall.as_secs_f64(),
@@ -81,7 +81,7 @@ pub fn sensitivity(
     samples: u32,
     seed: u64,
 ) -> Vec<Sensitivity> {
-    let here = output.of(steps, scenario);
+    let here = output.evaluate(steps, scenario);
     let totals = totals(steps, scenario, uncertainty, output, samples, seed);
     let mut all = Vec::new();
     for (key, value) in scenario.constants() {
@@ -126,7 +126,7 @@ fn at(
         }
         let kept = other.get(key).unwrap_or(value);
         if (kept - value).abs() > f64::EPSILON * value {
-            let there = output.of(steps, &other);
+            let there = output.evaluate(steps, &other);
             return here + (there - here) * (wanted - value) / (kept - value);
         }
     }
@@ -134,7 +134,7 @@ fn at(
 }
 
 /// The number of samples after which a constant without any effect so far is skipped.
-const LOOKED_AT: u32 = 64;
+const MIN_SAMPLES: u32 = 64;
 
 /// Sobol's total indices with their standard errors, in the order of the uncertain constants.
 fn totals(
@@ -150,14 +150,14 @@ fn totals(
     let mut outputs = Vec::new();
     // For each constant, the sum of its squared differences, and the sum of the squares of these.
     let mut differences = vec![(0.0, 0.0); constants];
-    let of = |deviations: &[f64]| output.of(steps, &uncertainty.drawn(scenario, deviations));
+    let of = |deviations: &[f64]| output.evaluate(steps, &uncertainty.drawn(scenario, deviations));
     for sample in 0..samples.max(2) {
         let mut draw = || (0..constants).map(|_| random.normal()).collect::<Vec<_>>();
         let (mut deviations, others) = (draw(), draw());
         let whole = of(&deviations);
         outputs.push(whole);
         for (place, (sum, squares)) in differences.iter_mut().enumerate() {
-            if sample >= LOOKED_AT && *sum == 0.0 {
+            if sample >= MIN_SAMPLES && *sum == 0.0 {
                 continue;
             }
             let own = std::mem::replace(&mut deviations[place], others[place]);
@@ -196,12 +196,19 @@ mod tests {
         Phase { gets: Requests(960), got: Bytes::gib(7), ..Phase::default() }.into()
     }
 
-    fn of(all: &[Sensitivity], key: &str) -> Sensitivity {
+    fn find(all: &[Sensitivity], key: &str) -> Sensitivity {
         all.iter().find(|it| it.key == key).unwrap().clone()
     }
 
     fn tornado(scenario: &Scenario, output: Output) -> Vec<Sensitivity> {
-        sensitivity(&get(), scenario, &Uncertainty::of(&scenario.hardware), output, 512, 1)
+        sensitivity(
+            &get(),
+            scenario,
+            &Uncertainty::from_profile(&scenario.hardware),
+            output,
+            512,
+            1,
+        )
     }
 
     #[test]
@@ -212,7 +219,7 @@ mod tests {
         assert!((all[0].elasticity + 0.98).abs() < 0.01, "{}", all[0].elasticity);
         assert!(all[0].less > all[0].more && all[0].total > 0.9);
         // The client's cores have the same effect on parsing, but their number is exact.
-        let cores = of(&all, "client.cores");
+        let cores = find(&all, "client.cores");
         assert!(cores.elasticity < -0.9 && cores.total == 0.0);
         // A perfect pipeline hides the link, at any rate within its interval.
         assert!(!all.iter().any(|it| it.key == LINK));
@@ -222,8 +229,8 @@ mod tests {
     #[test]
     fn prices_matter_to_dollars() {
         let all = tornado(&Scenario::default(), Output::Dollars);
-        let rent = of(&all, "prices.compute.per_hour");
-        let gets = of(&all, "prices.requests.get");
+        let rent = find(&all, "prices.compute.per_hour");
+        let gets = find(&all, "prices.requests.get");
         assert!((rent.elasticity + gets.elasticity - 1.0).abs() < 0.01, "{rent:?}, {gets:?}");
         assert_eq!((rent.total, gets.total), (0.0, 0.0));
         assert!(rent.less < rent.more);
@@ -234,7 +241,7 @@ mod tests {
     fn total_indices_hardly_depend_on_the_seed() {
         let hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
         let scenario = Scenario { hardware, ..Scenario::default() };
-        let uncertainty = Uncertainty::of(&scenario.hardware);
+        let uncertainty = Uncertainty::from_profile(&scenario.hardware);
         let totals = |seed| {
             sensitivity(&get(), &scenario, &uncertainty, Output::Time, 4096, seed)
                 .into_iter()
@@ -267,7 +274,8 @@ mod tests {
         let uncertainty = Uncertainty { constants: constants.into(), model: 0.0 };
         let all = sensitivity(&steps, &scenario, &uncertainty, Output::Time, 20_000, 1);
         // Twice the deviation is four times the variance.
-        let (startup, latency) = (of(&all, STARTUP).total, of(&all, "link.latency_seconds").total);
+        let (startup, latency) =
+            (find(&all, STARTUP).total, find(&all, "link.latency_seconds").total);
         assert!((startup - 0.2).abs() < 0.015, "{startup}");
         assert!((latency - 0.8).abs() < 0.03, "{latency}");
         assert!(all.iter().all(|it| it.key != LINK));
@@ -284,7 +292,7 @@ mod tests {
         let steps = Steps::from(Phase { values: 1e15, gets: Requests(32), ..Phase::default() });
         let exact = Uncertainty { constants: [].into(), model: 0.0 };
         let all = sensitivity(&steps, &scenario, &exact, Output::Time, 2, 1);
-        let value = of(&all, "client.value_seconds");
+        let value = find(&all, "client.value_seconds");
         assert!((value.less * 32.0 / 1e6 - 0.8).abs() < 1e-3, "{value:?}");
         assert!((value.more * 32.0 / 1e6 - 1.2).abs() < 1e-3, "{value:?}");
         assert!((value.elasticity - 1.0).abs() < 1e-3);

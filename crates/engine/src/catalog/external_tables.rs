@@ -23,16 +23,16 @@ use crate::catalog::declared_headers::{check_headers, without_header};
 use crate::catalog::declared_names;
 use crate::catalog::files_table::FilesTable;
 use crate::catalog::formats::S3Format;
-use crate::catalog::listing_filter::Listed;
+use crate::catalog::listing_filter::ListingFilter;
 use crate::catalog::locations::{as_url, check_readable};
 use crate::catalog::partitions::{Partitions, inferred};
 use crate::catalog::table_columns::TableColumns;
-use crate::catalog::url_tables::{check_kinds, check_ways, of_bucket};
+use crate::catalog::url_tables::{check_kinds, check_options, of_bucket};
 use crate::context::file_names::{COMPRESSIONS, TABS};
 use crate::context::listing::{is_hidden, says_kind, with_subfolders};
 use crate::context::not_found::nothing_at;
 use crate::context::notes::{Notes, some_of};
-use crate::index::discovery::Foreseen;
+use crate::index::discovery::ExpectedListing;
 use crate::text::csv::options;
 use crate::text::csv::options::Values;
 use crate::{ErrorKind, UserError};
@@ -64,7 +64,7 @@ impl TableProviderFactory for ExternalTables {
             return self.create(state, &CreateExternalTable { locations, ..command.clone() }).await;
         }
         let in_folder = command.locations.iter().any(|location| location.ends_with('/'));
-        let listed = in_folder.then(|| Listed::of_kind(&command.file_type));
+        let listed = in_folder.then(|| ListingFilter::of_kind(&command.file_type));
         let session = state.as_any().downcast_ref::<SessionState>();
         let seen = session.zip(listed.as_ref()).map(|(session, listed)| listed.session(session));
         let seen = seen.transpose()?;
@@ -89,7 +89,7 @@ impl TableProviderFactory for ExternalTables {
         if let Some(without) = without_header(state, command, listing).await? {
             return self.create(state, &without).await;
         }
-        let (indexes, objects) = look(state, command, listing).await?;
+        let (indexes, objects) = sniff(state, command, listing).await?;
         let is_declared = !command.schema.fields().is_empty();
         let mut called = HashMap::new();
         if !files.schema.fields().is_empty() && !command.file_type.eq_ignore_ascii_case("csv") {
@@ -221,7 +221,7 @@ fn called_as_in_files(
 }
 
 /// A table of files that reads computed columns as text.
-pub(crate) struct AsText {
+pub(crate) struct TextColumnsTable {
     pub(crate) files: ListingTable,
     /// The options that compute values from the text.
     pub(crate) values: Values,
@@ -234,7 +234,7 @@ pub(crate) fn as_text(
     state: &dyn Session,
     table: &ListingTable,
     partitions: &Partitions,
-) -> Result<Option<AsText>> {
+) -> Result<Option<TextColumnsTable>> {
     let options = table.options();
     let values = match options.format.downcast_ref::<S3Format>() {
         Some(format) => format.values().clone(),
@@ -252,7 +252,7 @@ pub(crate) fn as_text(
         .with_schema(text);
     let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
     let files = ListingTable::try_new(config)?.with_cache(cache);
-    Ok(Some(AsText { files, values, columns }))
+    Ok(Some(TextColumnsTable { files, values, columns }))
 }
 
 /// Refuses folders in which DataFusion would also read objects of other formats.
@@ -273,7 +273,7 @@ async fn check_folders(state: &dyn Session, command: &CreateExternalTable) -> Re
         let mut there = below(session, command, location).await?;
         there.retain(|object| folder.contains(&object.location, ignored));
         match folder.is_folder() {
-            true => check_ways(session, location, &there, &format)?,
+            true => check_options(session, location, &there, &format)?,
             false => check_kinds(session, location, &there, &format)?,
         }
     }
@@ -487,12 +487,12 @@ pub(crate) fn objects_read(
 ///
 /// If there is nothing at a location and nothing can be inserted there, or it cannot be listed; if an object has
 /// columns in other places than declared.
-async fn look(
+async fn sniff(
     state: &dyn Session,
     command: &CreateExternalTable,
     table: &ListingTable,
-) -> Result<(Foreseen, Vec<ObjectMeta>)> {
-    let (foreseen, mut all) = (Foreseen::default(), Vec::new());
+) -> Result<(ExpectedListing, Vec<ObjectMeta>)> {
+    let (foreseen, mut all) = (ExpectedListing::default(), Vec::new());
     let extension = &table.options().file_extension;
     let ignored = state.config_options().execution.listing_table_ignore_subdirectory;
     let Some(session) = state.as_any().downcast_ref::<SessionState>() else {

@@ -22,18 +22,18 @@ use crate::text::csv::dialect::headers;
 use crate::text::merged_columns::MergedColumns;
 
 /// The name of a part in plans.
-const PART: &str = "files";
+const FILES_EXTENSION: &str = "files";
 
 /// The objects at a URL that belong to a part of a table.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct FileVariant {
     /// The end of their names; none if all objects belong to it.
     pub(crate) end: Option<String>,
     /// The columns with merged types; none if the part's own types are used.
     pub(crate) columns: Option<SchemaRef>,
 }
 
-impl Part {
+impl FileVariant {
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.end.as_ref().is_none_or(|end| path.as_ref().ends_with(end.as_str()))
     }
@@ -50,22 +50,22 @@ impl Part {
 }
 
 /// The objects of a URL that have one format, but different compressions: `.csv` and `.csv.gz`.
-pub(crate) struct Parts<'a> {
+pub(crate) struct FileVariants<'a> {
     /// The ends of their names, each with its first object.
     pub(crate) parts: Vec<(String, ObjectMeta)>,
     /// The objects whose names imply no format.
     unknown: Vec<&'a Path>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> FileVariants<'a> {
     /// Divides objects into parts. Returns none if they are read as one table, or have several formats.
-    pub(crate) fn of(
+    pub(crate) fn detect(
         state: &SessionState,
         objects: &'a [ObjectMeta],
         read: Option<&Read>,
     ) -> Option<Self> {
         let (kinds, unknown) =
-            Kinds::of(state, objects, |kind| read.is_none_or(|read| kind.is_of(read.format)));
+            Kinds::detect(state, objects, |kind| read.is_none_or(|read| kind.is_of(read.format)));
         let format =
             ["csv", "json"].into_iter().find(|it| kinds.0.iter().all(|(kind, _)| kind.is_of(it)));
         let several = kinds.0.len() > 1 && format.is_some();
@@ -107,7 +107,7 @@ pub(crate) async fn table(
     parts: &[(String, ObjectMeta)],
 ) -> Result<Arc<dyn TableProvider>> {
     let of_part = async |end: &String, columns: Option<SchemaRef>| {
-        let part = Part { end: Some(end.clone()), columns };
+        let part = FileVariant { end: Some(end.clone()), columns };
         Box::pin(tables.table_of(url, read, &part)).await
     };
     let mut all: Vec<Arc<dyn TableProvider>> = Vec::with_capacity(parts.len());
@@ -121,7 +121,7 @@ pub(crate) async fn table(
         if part.schema().fields() != columns.fields() {
             part = of_part(end, Some(Arc::clone(&columns))).await?;
         }
-        let plan = LogicalPlanBuilder::scan(PART, provider_as_source(part), None)?;
+        let plan = LogicalPlanBuilder::scan(FILES_EXTENSION, provider_as_source(part), None)?;
         union = Some(match union {
             Some(before) => before.union(plan.build()?)?,
             None => plan,

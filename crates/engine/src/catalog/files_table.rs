@@ -20,14 +20,14 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
 use crate::catalog::formats::S3Format;
-use crate::catalog::listing_filter::Listed;
+use crate::catalog::listing_filter::ListingFilter;
 use crate::catalog::table_columns::TableColumns;
 use crate::context::notes::Notes;
-use crate::index::discovery::Foreseen;
+use crate::index::discovery::ExpectedListing;
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::dialect::headers::KnownHeaders;
 use crate::text::csv::times::SampledTypes;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 
 /// A table of files. If the object at a location without a trailing `/` no longer exists, DataFusion takes the
 /// location for an empty folder and returns no rows; this table fails instead.
@@ -41,8 +41,8 @@ pub(crate) struct FilesTable {
     /// The locations that name one object.
     named: Vec<ListingTableUrl>,
     /// The selection of objects below the locations; none if all belong to the table.
-    listed: Option<Listed>,
-    indexes: Foreseen,
+    listed: Option<ListingFilter>,
+    indexes: ExpectedListing,
     /// True if the columns were declared, false if they were inferred from the files.
     is_declared: bool,
 }
@@ -58,7 +58,7 @@ impl FilesTable {
         state: &dyn Session,
         table: ListingTable,
         columns: TableColumns,
-        indexes: Foreseen,
+        indexes: ExpectedListing,
     ) -> Result<Self> {
         let paths = table.table_paths().iter();
         let named = paths.filter(|url| !url.is_collection()).cloned().collect();
@@ -76,7 +76,7 @@ impl FilesTable {
     }
 
     /// Limits the table to a selection of the objects below its locations.
-    pub(crate) fn listed(self, listed: Option<Listed>) -> Self {
+    pub(crate) fn listed(self, listed: Option<ListingFilter>) -> Self {
         Self { listed, ..self }
     }
 
@@ -98,7 +98,8 @@ impl FilesTable {
         let csv = format.and_then(S3Format::csv);
         let says_header = csv.is_some_and(|csv| csv.options().has_header.is_some());
         with_scans(plan, |scan| {
-            let expected = ExpectedHeader::of(scan, &names, self.is_declared, Arc::clone(&known))?;
+            let expected =
+                ExpectedHeader::for_scan(scan, &names, self.is_declared, Arc::clone(&known))?;
             let expected = if says_header { expected } else { expected.by_default() };
             expected.attach(scan, |_| true)
         })
@@ -150,7 +151,7 @@ fn noting_keys(
     plan: Arc<dyn ExecutionPlan>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     match state.config().get_extension::<Notes>() {
-        Some(notes) => with_scans(plan, |files| NamedSource::noting_keys(files, &notes)),
+        Some(notes) => with_scans(plan, |files| LocatedSource::noting_keys(files, &notes)),
         None => Ok(plan),
     }
 }

@@ -28,7 +28,7 @@ use crate::catalog::partitions::Partitions;
 use crate::context::listing::is_hidden;
 use crate::context::notes::{Notes, some_of};
 use crate::context::panics;
-use crate::estimate::footer_statistics::vouched;
+use crate::estimate::footer_statistics::trusted_statistics;
 use crate::estimate::statistics::footers;
 use crate::estimate::statistics::footers::Budget;
 use crate::estimate::statistics::table;
@@ -36,7 +36,7 @@ use crate::text::csv::dialect;
 use crate::text::csv::options;
 use crate::text::csv::options::{CsvOptions, Values};
 use crate::text::json::layout;
-use crate::text::located_errors::{NamedSource, TextLayout};
+use crate::text::located_errors::{LocatedSource, TextLayout};
 use crate::text::merged_columns::MergedColumns;
 use crate::text::sampled_schema;
 use crate::{ErrorKind, UserError};
@@ -92,7 +92,7 @@ impl FileFormatFactory for S3FormatFactory {
     ) -> Result<Arc<dyn FileFormat>> {
         let is_csv = self.extension == "csv";
         let (options, theirs) = match is_csv {
-            true => (CsvOptions::of(state, format_options)?, &options::others(format_options)),
+            true => (CsvOptions::parse(state, format_options)?, &options::others(format_options)),
             false => (CsvOptions::default(), format_options),
         };
         let created = self.inner.create(state, theirs);
@@ -183,7 +183,7 @@ impl FileFormat for S3Format {
             let declared = Arc::clone(&table_schema);
             let footer = self.inner.infer_stats(state, store, table_schema, object);
             let statistics = panics::footer(object, footer).await?;
-            return Ok(vouched(statistics, state, store, &declared, object).await);
+            return Ok(trusted_statistics(statistics, state, store, &declared, object).await);
         }
         // Once all objects are listed, `table` and `footers` add more.
         let mut statistics = Statistics::new_unknown(&table_schema);
@@ -220,7 +220,8 @@ impl FileFormat for S3Format {
         let declared = Arc::clone(&table_schema);
         let footer = self.inner.infer_stats_and_ordering(state, store, table_schema, object);
         let mut meta = panics::footer(object, footer).await?;
-        meta.statistics = vouched(meta.statistics, state, store, &declared, object).await;
+        meta.statistics =
+            trusted_statistics(meta.statistics, state, store, &declared, object).await;
         Ok(meta)
     }
 
@@ -235,13 +236,13 @@ impl FileFormat for S3Format {
         };
         let conf = match self.inner.downcast_ref::<JsonFormat>() {
             Some(json) if json.is_newline_delimited() => {
-                NamedSource::wrap(&conf, layout::of_scan(state, &conf).await?)
+                LocatedSource::wrap(&conf, layout::of_scan(state, &conf).await?)
             }
-            Some(_) => NamedSource::wrap(&conf, TextLayout::JsonArray),
+            Some(_) => LocatedSource::wrap(&conf, TextLayout::JsonArray),
             None => conf,
         };
         let scan = self.inner.create_physical_plan(state, conf).await?;
-        let scan = NamedSource::recoded(scan, self.csv.recoding);
+        let scan = LocatedSource::recoded(scan, self.csv.recoding);
         table::attach(state, footers::attach(state, scan)).await
     }
 

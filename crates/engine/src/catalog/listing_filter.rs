@@ -27,16 +27,16 @@ const AS_IN_A_SHELL: MatchOptions = MatchOptions {
 
 /// The objects below a location that belong to a table.
 #[derive(Debug, Clone)]
-pub(crate) enum Listed {
+pub(crate) enum ListingFilter {
     /// All objects, except hidden ones whose extension is not that of this kind of table.
     OfKind(Arc<str>),
     /// The objects that a pattern matches.
-    Matching(Arc<Matching>),
+    Matching(Arc<GlobPatterns>),
 }
 
 /// Patterns of names below a folder; an object matches if one of them does.
 #[derive(Debug)]
-pub(crate) struct Matching {
+pub(crate) struct GlobPatterns {
     /// The folder's URL.
     url: String,
     folder: Path,
@@ -75,7 +75,11 @@ impl fmt::Debug for PatternCaches {
 }
 
 impl PatternCaches {
-    fn of(&self, matching: &Matching, others: &CacheManager) -> Result<Arc<CacheManager>> {
+    fn get_or_create(
+        &self,
+        matching: &GlobPatterns,
+        others: &CacheManager,
+    ) -> Result<Arc<CacheManager>> {
         let key = (matching.url.clone(), matching.patterns.clone());
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key) {
             Entry::Occupied(known) => Ok(Arc::clone(known.get())),
@@ -84,7 +88,7 @@ impl PatternCaches {
     }
 }
 
-impl Listed {
+impl ListingFilter {
     /// Selects the objects of a folder, named by its URL, for a kind of table.
     pub(crate) fn of_kind(kind: &str) -> Self {
         Self::OfKind(kind.into())
@@ -103,7 +107,7 @@ impl Listed {
         let patterns = vec![pattern];
         let folder_path = location.prefix().clone();
         let matching =
-            Matching { url, folder: folder_path, patterns, says_folders: true, within: None };
+            GlobPatterns { url, folder: folder_path, patterns, says_folders: true, within: None };
         Ok(Some((Self::Matching(Arc::new(matching)), folder)))
     }
 
@@ -117,7 +121,7 @@ impl Listed {
         let patterns: std::result::Result<_, _> = ends.iter().map(pattern).collect();
         let patterns = patterns.map_err(|error| plan_datafusion_err!("{error}"))?;
         let (url, folder) = (location.as_str().to_owned(), location.prefix().clone());
-        Ok(Self::Matching(Arc::new(Matching {
+        Ok(Self::Matching(Arc::new(GlobPatterns {
             url,
             folder,
             patterns,
@@ -158,7 +162,7 @@ impl Listed {
         };
         let patterns: std::result::Result<Vec<_>, _> =
             patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
-        let matching = Matching {
+        let matching = GlobPatterns {
             url: folder.as_str().to_owned(),
             folder: folder.prefix().clone(),
             patterns: patterns.map_err(|error| plan_datafusion_err!("{error}"))?,
@@ -171,7 +175,7 @@ impl Listed {
     /// Returns whether an object below the location is selected.
     pub(crate) fn has(&self, path: &Path) -> bool {
         match self {
-            Self::OfKind(kind) => !is_beside(path, kind),
+            Self::OfKind(kind) => !is_sidecar(path, kind),
             Self::Matching(matching) => {
                 let below = path.as_ref().strip_prefix(matching.folder.as_ref());
                 let below = match matching.folder.as_ref() {
@@ -200,7 +204,7 @@ impl Listed {
             RuntimeEnv { object_store_registry: Arc::new(stores), ..RuntimeEnv::clone(runtime) };
         if let Self::Matching(matching) = self {
             let caches = state.config().get_extension::<PatternCaches>().unwrap_or_default();
-            runtime.cache_manager = caches.of(matching, &runtime.cache_manager)?;
+            runtime.cache_manager = caches.get_or_create(matching, &runtime.cache_manager)?;
         }
         let mut seen = SessionStateBuilder::new_from_existing(state.clone())
             .with_runtime_env(Arc::new(runtime))
@@ -214,13 +218,13 @@ impl Listed {
 }
 
 /// Returns whether an object is auxiliary: its name is hidden and does not have the extension of this kind.
-fn is_beside(path: &Path, kind: &str) -> bool {
+fn is_sidecar(path: &Path, kind: &str) -> bool {
     is_hidden(path) && !says_kind(path, kind)
 }
 
 /// Limits listings to the selected objects.
 #[derive(Debug)]
-struct Lists(Listed);
+struct Lists(ListingFilter);
 
 impl ReadLayer for Lists {
     fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
@@ -229,7 +233,7 @@ impl ReadLayer for Lists {
     }
 
     fn lists_within(&self, prefix: Option<&Path>) -> Option<Path> {
-        let Listed::Matching(matching) = &self.0 else { return None };
+        let ListingFilter::Matching(matching) = &self.0 else { return None };
         matching.within.clone().filter(|within| prefix.is_none_or(|it| within.prefix_matches(it)))
     }
 }
@@ -251,7 +255,7 @@ mod tests {
             ("a/_x.jsonl", "JSON", false),
             ("_a/part-0", "CSV", false),
         ] {
-            assert_eq!(is_beside(&Path::from(name), kind), expected, "{name}");
+            assert_eq!(is_sidecar(&Path::from(name), kind), expected, "{name}");
         }
     }
 
@@ -260,7 +264,7 @@ mod tests {
         let check = |url: &str, expected: &[&str]| {
             let (folder, glob) = url.split_once('|').unwrap();
             let location = ListingTableUrl::parse(folder).unwrap().with_glob(glob).unwrap();
-            let (listed, folder) = Listed::matching(&location).unwrap().unwrap();
+            let (listed, folder) = ListingFilter::matching(&location).unwrap().unwrap();
             assert_eq!(folder.get_glob(), &None);
             let names = [
                 "t/a.csv",
@@ -286,9 +290,12 @@ mod tests {
             let (folder, glob) = url.split_once('|').unwrap();
             let location = ListingTableUrl::parse(folder).unwrap();
             let listed = (!glob.is_empty()).then(|| {
-                Listed::matching(&location.clone().with_glob(glob).unwrap()).unwrap().unwrap().0
+                ListingFilter::matching(&location.clone().with_glob(glob).unwrap())
+                    .unwrap()
+                    .unwrap()
+                    .0
             });
-            Listed::above_columns(&location, listed.as_ref()).unwrap()
+            ListingFilter::above_columns(&location, listed.as_ref()).unwrap()
         };
         let names = ["t/x=1/y=2/a.csv", "t/x=1/y=2/z/a.csv", "t/x=1/y=3/a.csv", "t/x=1/a.csv"];
         for (url, above, expected) in [
@@ -303,6 +310,6 @@ mod tests {
         }
         assert!(wide("s3://b/t/x=1/z/|").is_none());
         let plain = ListingTableUrl::parse("s3://b/t/").unwrap();
-        assert!(Listed::matching(&plain).unwrap().is_none());
+        assert!(ListingFilter::matching(&plain).unwrap().is_none());
     }
 }

@@ -46,8 +46,9 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
         }
         names.sort_unstable();
         let message = format!("{} has no option `{typed}`", format.to_ascii_uppercase());
-        let meant =
-            meant(typed, &names).map(|name| format!("Did you mean {name}? ")).unwrap_or_default();
+        let meant = closest_value(typed, &names)
+            .map(|name| format!("Did you mean {name}? "))
+            .unwrap_or_default();
         let hint = format!("{meant}Its options are {}.", names.join(", "));
         return Err(refused(message, Some(hint)));
     }
@@ -55,7 +56,7 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
 }
 
 /// Returns the option that corresponds to a name from COPY of other systems, or a similar name.
-fn meant(typed: &str, names: &[String]) -> Option<String> {
+fn closest_value(typed: &str, names: &[String]) -> Option<String> {
     let typed = typed.to_ascii_lowercase();
     let short = typed.strip_prefix(PREFIX).unwrap_or(&typed);
     let is_there = |name: &&str| names.iter().any(|known| known == name);

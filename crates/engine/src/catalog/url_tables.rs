@@ -22,12 +22,14 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt};
 use url::Url;
 
-use crate::catalog::external_tables::{AsText, SUBFOLDERS, as_text, in_subfolders, without_bytes};
+use crate::catalog::external_tables::{
+    SUBFOLDERS, TextColumnsTable, as_text, in_subfolders, without_bytes,
+};
 use crate::catalog::file_variants;
-use crate::catalog::file_variants::{Part, Parts};
+use crate::catalog::file_variants::{FileVariant, FileVariants};
 use crate::catalog::files_table::FilesTable;
 use crate::catalog::formats::S3Format;
-use crate::catalog::listing_filter::Listed;
+use crate::catalog::listing_filter::ListingFilter;
 use crate::catalog::locations::{as_url, at_home, check_readable};
 use crate::catalog::partitions::inferred;
 use crate::catalog::table_columns::TableColumns;
@@ -37,7 +39,7 @@ use crate::context::file_names::{COMPRESSIONS, TABS};
 use crate::context::listing::{is_hidden, with_subfolders};
 use crate::context::not_found::{broken_link, nothing_at, unknown_format};
 use crate::context::notes::{Notes, some_of};
-use crate::index::discovery::Foreseen;
+use crate::index::discovery::ExpectedListing;
 use crate::text::csv::dialect;
 use crate::text::csv::options;
 use crate::text::json::columns;
@@ -76,7 +78,7 @@ impl UrlTableFactory for UrlTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         match Call::parse(url)? {
             Some(Call::Glob(url)) => {
-                let location = found_location(&self.state()?, &at_home(&url)?).await?;
+                let location = existing_location(&self.state()?, &at_home(&url)?).await?;
                 return Ok(Some(Arc::new(GlobTable::new(location))));
             }
             Some(Call::Read(read)) => {
@@ -98,7 +100,7 @@ impl UrlTables {
     /// Returns the table of the objects at a URL. The format comes from their names, or from a call such as
     /// `read_csv`.
     async fn table(&self, url: &str, read: Option<&Read>) -> Result<Arc<dyn TableProvider>> {
-        self.table_of(url, read, &Part::default()).await
+        self.table_of(url, read, &FileVariant::default()).await
     }
 
     /// Returns the table of a part of the objects at a URL.
@@ -106,15 +108,15 @@ impl UrlTables {
         &self,
         url: &str,
         read: Option<&Read>,
-        part: &Part,
+        part: &FileVariant,
     ) -> Result<Arc<dyn TableProvider>> {
         if let Some(told) = broken_link(url) {
             return Err(told.into());
         }
         let state = self.state()?;
-        let location = found_location(&state, url).await?;
+        let location = existing_location(&state, url).await?;
         let is_glob = location.get_glob().is_some();
-        let (listed, location) = match Listed::matching(&location)? {
+        let (listed, location) = match ListingFilter::matching(&location)? {
             Some((listed, folder)) => (Some(listed), folder),
             None => (None, location),
         };
@@ -139,7 +141,7 @@ impl UrlTables {
             .into_iter()
             .partition(|object| in_folder || location.contains(&object.location, true));
         if part.end.is_none()
-            && let Some(parts) = Parts::of(&state, &objects, read)
+            && let Some(parts) = FileVariants::detect(&state, &objects, read)
         {
             let notes = state.config().get_extension::<Notes>().unwrap_or_default();
             parts.unknown(url, objects.len()).into_iter().for_each(|note| notes.add(note));
@@ -147,13 +149,13 @@ impl UrlTables {
         }
         let mut objects = objects;
         objects.retain(|object| part.has(&object.location));
-        let foreseen = Foreseen::default();
+        let foreseen = ExpectedListing::default();
         foreseen.learn(&state, &location.object_store(), &objects);
-        let found = Found::new(&state, (url, is_glob), &objects, &deeper, read)?;
+        let found = DetectedFormat::new(&state, (url, is_glob), &objects, &deeper, read)?;
         let mut kind = found.kind;
         let (state, listed, objects) = match found.ends {
             Some(ends) => {
-                let listed = Listed::ending(&location, &ends)?;
+                let listed = ListingFilter::ending(&location, &ends)?;
                 let objects: Vec<_> =
                     objects.into_iter().filter(|it| listed.has(&it.location)).collect();
                 (listed.session(&state)?, Some(listed), objects)
@@ -161,10 +163,11 @@ impl UrlTables {
             None => (state, listed, objects),
         };
         let given = location.clone();
-        let (state, listed, location) = match Listed::above_columns(&location, listed.as_ref())? {
-            Some((above, folder)) => (above.session(&self.state()?)?, Some(above), folder),
-            None => (state, listed, location),
-        };
+        let (state, listed, location) =
+            match ListingFilter::above_columns(&location, listed.as_ref())? {
+                Some((above, folder)) => (above.session(&self.state()?)?, Some(above), folder),
+                None => (state, listed, location),
+            };
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         found.notes.into_iter().for_each(|note| notes.add(note));
         kind.options.extend(read.into_iter().flat_map(|read| read.options.clone()));
@@ -227,7 +230,9 @@ impl UrlTables {
         let columns = TableColumns::new(files.schema(), partitions, &HashMap::new());
         let files = Arc::new(FilesTable::new(&state, files, columns, foreseen)?.listed(listed));
         match text {
-            Some(AsText { values, columns, .. }) => options::table(files, &values, &columns),
+            Some(TextColumnsTable { values, columns, .. }) => {
+                options::table(files, &values, &columns)
+            }
             None => Ok(files),
         }
     }
@@ -266,7 +271,7 @@ fn is_read(path: &Path, extension: &str) -> bool {
 
 /// Returns the location of a URL. If its brackets are part of an existing object's key, the location is that object
 /// rather than a glob.
-async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableUrl> {
+async fn existing_location(state: &SessionState, url: &str) -> Result<ListingTableUrl> {
     check_readable(url)?;
     let has_brackets = url.starts_with("s3://") && url.contains('[') && !url.contains(['*', '?']);
     if has_brackets {
@@ -343,7 +348,7 @@ impl Kind {
     }
 
     /// Returns the kind that a name implies, and the end of the name that implies it, such as `.csv.gz`.
-    fn of<'a>(state: &SessionState, path: &'a Path) -> Option<(Self, &'a str)> {
+    fn from_path<'a>(state: &SessionState, path: &'a Path) -> Option<(Self, &'a str)> {
         let name = path.filename()?;
         // ASCII letters keep their length in lower case.
         let lower = name.to_ascii_lowercase();
@@ -376,7 +381,7 @@ pub(crate) struct Kinds<'a>(pub(crate) Vec<(Kind, BTreeSet<&'a str>)>);
 
 impl<'a> Kinds<'a> {
     /// Returns the kinds that pass `is_wanted`, and the objects whose names imply none of these.
-    pub(crate) fn of(
+    pub(crate) fn detect(
         state: &SessionState,
         objects: &'a [ObjectMeta],
         is_wanted: impl Fn(&Kind) -> bool,
@@ -385,7 +390,7 @@ impl<'a> Kinds<'a> {
         let mut unknown = Vec::new();
         for object in objects {
             let path = &object.location;
-            match Kind::of(state, path).filter(|(kind, _)| is_wanted(kind)) {
+            match Kind::from_path(state, path).filter(|(kind, _)| is_wanted(kind)) {
                 Some((kind, end)) => match kinds.iter_mut().find(|(known, _)| *known == kind) {
                     Some((_, ends)) => drop(ends.insert(end)),
                     None => kinds.push((kind, BTreeSet::from([end]))),
@@ -431,7 +436,7 @@ pub(crate) fn check_kinds(
     objects: &[ObjectMeta],
     format: &str,
 ) -> Result<()> {
-    let (kinds, _) = Kinds::of(state, objects, |_| true);
+    let (kinds, _) = Kinds::detect(state, objects, |_| true);
     let is_read = |(kind, _): &&(Kind, BTreeSet<&str>)| kind.is_of(format);
     let mut read = kinds.0.iter().filter(is_read);
     let Some((first, _)) = read.next() else { return Ok(()) };
@@ -448,13 +453,13 @@ pub(crate) fn check_kinds(
 /// # Errors
 ///
 /// If there are such objects.
-pub(crate) fn check_ways(
+pub(crate) fn check_options(
     state: &SessionState,
     url: &str,
     objects: &[ObjectMeta],
     format: &str,
 ) -> Result<()> {
-    let (kinds, _) = Kinds::of(state, objects, |kind| kind.is_of(format));
+    let (kinds, _) = Kinds::detect(state, objects, |kind| kind.is_of(format));
     match kinds.0.split_first() {
         Some((first, others)) if others.iter().any(|(kind, _)| kind.options != first.0.options) => {
             Err(kinds.several(url))
@@ -464,7 +469,7 @@ pub(crate) fn check_ways(
 }
 
 /// The combined result of the names of the objects at a URL.
-struct Found {
+struct DetectedFormat {
     kind: Kind,
     /// The end of the names of the objects that are read.
     extension: String,
@@ -474,7 +479,7 @@ struct Found {
     notes: Vec<String>,
 }
 
-impl Found {
+impl DetectedFormat {
     /// Combines the names of `objects`. `deeper` are objects in subfolders, which are not read.
     fn new(
         state: &SessionState,
@@ -484,7 +489,7 @@ impl Found {
         read: Option<&Read>,
     ) -> Result<Self> {
         let (mut kinds, unknown) =
-            Kinds::of(state, objects, |kind| read.is_none_or(|read| kind.is_of(read.format)));
+            Kinds::detect(state, objects, |kind| read.is_none_or(|read| kind.is_of(read.format)));
         if let (true, Some(read), false) = (kinds.0.is_empty(), read, unknown.is_empty()) {
             return Self::all(url, read, &unknown);
         }

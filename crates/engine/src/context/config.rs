@@ -482,7 +482,7 @@ impl Visit for Entries {
 impl SluiceOptions {
     /// Returns the options of a session, or the defaults if the session has none.
     #[must_use]
-    pub fn of(options: &ConfigOptions) -> Self {
+    pub fn from_options(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().cloned().unwrap_or_default()
     }
 }
@@ -543,7 +543,7 @@ mod tests {
         let said = error("sluice.scam", "get");
         assert!(said.contains("no option sluice.scam; there are sluice.scan, "), "{said}");
         options.set("sluice.objective", "12 dollars per hour").unwrap();
-        let kept = SluiceOptions::of(&options).objective.to_string();
+        let kept = SluiceOptions::from_options(&options).objective.to_string();
         assert_eq!(kept, "12 dollars per hour");
     }
 }

@@ -49,7 +49,7 @@ pub struct Counts<T> {
 }
 
 /// A reading of [`Counters`].
-pub type Counted = Counts<u64>;
+pub type CounterSnapshot = Counts<u64>;
 
 impl<T> Counts<T> {
     /// Returns each count with its name.
@@ -178,7 +178,7 @@ impl Counters {
     }
 
     /// Counts a request that timed out because the store was silent.
-    pub fn silence(&self) {
+    pub fn count_stall(&self) {
         self.add(|counts| &counts.silences, 1);
     }
 
@@ -207,7 +207,7 @@ impl Counters {
     }
 
     /// Adds requests or bytes of another process to the count of this [name](Counts::named).
-    pub fn elsewhere(&self, name: &str, n: u64) {
+    pub fn add_remote_count(&self, name: &str, n: u64) {
         let index = self.counts.named().iter().position(|(it, _)| *it == name);
         if let Some(index) = index {
             self.add(|counts| counts.named()[index].1, n);
@@ -216,18 +216,18 @@ impl Counters {
 
     /// Returns the current counts.
     #[must_use]
-    pub fn read(&self) -> Counted {
+    pub fn read(&self) -> CounterSnapshot {
         self.counts.zip(&self.counts, |counter, _| counter.load(Ordering::Relaxed))
     }
 }
 
-impl Sum for Counted {
+impl Sum for CounterSnapshot {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, next| sum.zip(&next, |a, b| a.saturating_add(*b)))
     }
 }
 
-impl Counted {
+impl CounterSnapshot {
     /// Returns the increase since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -280,9 +280,9 @@ mod tests {
         there.got(7);
         there.store_time(Duration::from_nanos(5));
         for (name, n) in there.read().named() {
-            here.elsewhere(name, *n);
+            here.add_remote_count(name, *n);
         }
-        here.elsewhere("nothing", 1);
+        here.add_remote_count("nothing", 1);
         assert_eq!(here.read(), there.read());
         let names: std::collections::BTreeSet<_> = there.read().named().map(|it| it.0).into();
         assert_eq!(names.len(), 16);
@@ -296,8 +296,14 @@ mod tests {
         parts[0].got(7);
         parts[1].request(RequestKind::List);
         parts[1].fallback();
-        assert_eq!(parts[0].read(), Counted { get: 1, got_bytes: 7, ..Counted::default() });
-        assert_eq!(parts[1].read(), Counted { list: 1, fallbacks: 1, ..Counted::default() });
+        assert_eq!(
+            parts[0].read(),
+            CounterSnapshot { get: 1, got_bytes: 7, ..CounterSnapshot::default() }
+        );
+        assert_eq!(
+            parts[1].read(),
+            CounterSnapshot { list: 1, fallbacks: 1, ..CounterSnapshot::default() }
+        );
         assert_eq!(total.read(), parts.iter().map(Counters::read).sum());
         assert_eq!(total.read().since(&parts[0].read()), parts[1].read());
     }

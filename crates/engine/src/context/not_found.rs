@@ -12,7 +12,7 @@ pub(crate) fn nothing_at(url: &str) -> DataFusionError {
     if let Some(told) = broken_link(url) {
         return told.into();
     }
-    let what = if is_here(url) { "file" } else { "object" };
+    let what = if is_local(url) { "file" } else { "object" };
     let pattern = if url.contains(GLOB) { ": nothing matches the pattern" } else { "" };
     UserError {
         kind: ErrorKind::NotFound,
@@ -24,7 +24,7 @@ pub(crate) fn nothing_at(url: &str) -> DataFusionError {
 
 /// Returns the error for a local path that is a broken symbolic link, or contains one.
 pub(crate) fn broken_link(path: &str) -> Option<UserError> {
-    if !is_here(path) {
+    if !is_local(path) {
         return None;
     }
     let path = path.strip_prefix("file://").unwrap_or(path);
@@ -93,7 +93,7 @@ fn unreadable(name: &str, what: &str, hint: &str) -> UserError {
 const GLOB: [char; 3] = ['*', '?', '['];
 
 /// Returns whether a URL or a path is local.
-fn is_here(url: &str) -> bool {
+fn is_local(url: &str) -> bool {
     !url.contains("://") || url.starts_with("file://")
 }
 
@@ -108,15 +108,17 @@ pub(crate) fn hint(url: &str) -> String {
     }
     if let Some(at) = url.find(GLOB) {
         let folder = url[..at].rfind('/').map_or("", |slash| &url[..=slash]);
-        return match is_here(url) {
-            true => format!("{} `*` stops at a slash, `**` is any folders.", place(folder)),
+        return match is_local(url) {
+            true => {
+                format!("{} `*` stops at a slash, `**` is any folders.", base_folder_hint(folder))
+            }
             false => format!(
                 "SELECT url FROM glob('{folder}**') lists what is there; `*` stops at a slash, `**` is any folders, and \
                  keys are case-sensitive."
             ),
         };
     }
-    match is_here(url) {
+    match is_local(url) {
         true => of_file(url),
         false => "Check the key; keys are case-sensitive.".to_owned(),
     }
@@ -127,12 +129,12 @@ fn of_file(path: &str) -> String {
     let meant = with_slash(path).or_else(|| neighbour(path));
     match meant {
         Some(meant) => format!("Did you mean '{meant}'?"),
-        None => format!("{} Name an object as 's3://bucket/key'.", place(path)),
+        None => format!("{} Name an object as 's3://bucket/key'.", base_folder_hint(path)),
     }
 }
 
 /// Names the folder at which a relative path begins.
-fn place(path: &str) -> String {
+fn base_folder_hint(path: &str) -> String {
     match std::env::current_dir() {
         Ok(folder) if !path.starts_with('/') => {
             format!("A path begins in the folder {}.", folder.display())

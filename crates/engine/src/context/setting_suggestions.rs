@@ -6,7 +6,7 @@ use crate::context::config::SluiceOptions;
 use crate::context::error::are_similar;
 
 /// Names of settings in other systems, and their equivalents here.
-const KNOWN: [(&[&str], &str, &str); 5] = [
+const SYNONYMS: [(&[&str], &str, &str); 5] = [
     (
         &["threads", "num_threads", "max_threads", "worker_threads", "parallelism"],
         "datafusion.execution.target_partitions",
@@ -26,7 +26,7 @@ const KNOWN: [(&[&str], &str, &str); 5] = [
 pub(crate) fn hint(name: &str, verb: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();
-    if let Some((_, meant, more)) = KNOWN.iter().find(|(names, ..)| names.contains(&last)) {
+    if let Some((_, meant, more)) = SYNONYMS.iter().find(|(names, ..)| names.contains(&last)) {
         let value = if verb == "SET" { " = …" } else { "" };
         return format!("Write {verb} {meant}{value}.{more}");
     }

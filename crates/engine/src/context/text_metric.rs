@@ -14,7 +14,7 @@ pub(crate) struct TextMetric {
 
 impl TextMetric {
     /// Sets the text for EXPLAIN ANALYZE.
-    pub(crate) fn say(&self, text: impl Into<String>) {
+    pub(crate) fn set(&self, text: impl Into<String>) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text.into();
     }
 }
@@ -32,7 +32,7 @@ impl CustomMetricValue for TextMetric {
 
     fn aggregate(&self, other: Arc<dyn CustomMetricValue + 'static>) {
         if let Some(other) = other.as_any().downcast_ref::<Self>() {
-            self.say(other.to_string());
+            self.set(other.to_string());
         }
     }
 

@@ -15,16 +15,16 @@ const MOST: usize = 2000;
 #[derive(Debug)]
 pub struct Timeline {
     began: Instant,
-    kept: Mutex<Recorded>,
+    kept: Mutex<RequestLog>,
 }
 
 /// The recorded requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RequestLog {
     /// The first requests, in the order in which they ended.
     pub requests: Vec<TimedRequest>,
     /// The sums of all other requests, by kind.
-    pub others: BTreeMap<RequestKind, Others>,
+    pub others: BTreeMap<RequestKind, AggregatedRequests>,
     /// The time at which the plan began to run; earlier requests were part of planning.
     pub planned: Option<Duration>,
 }
@@ -48,7 +48,7 @@ pub struct TimedRequest {
 
 /// The sums of requests that are not recorded one by one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Others {
+pub struct AggregatedRequests {
     /// The number of requests.
     pub requests: u64,
     /// The payload in bytes.
@@ -79,16 +79,16 @@ impl Timeline {
 
     /// Returns the requests recorded so far.
     #[must_use]
-    pub fn read(&self) -> Recorded {
+    pub fn read(&self) -> RequestLog {
         self.kept().clone()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Recorded> {
+    fn kept(&self) -> MutexGuard<'_, RequestLog> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Recorded {
+impl RequestLog {
     /// Records a request.
     fn add(&mut self, request: TimedRequest) {
         if self.requests.len() < MOST {
@@ -102,7 +102,7 @@ impl Recorded {
 
     /// Returns the number of requests of a kind, and their payload.
     #[must_use]
-    pub fn sum(&self, kind: RequestKind) -> Others {
+    pub fn sum(&self, kind: RequestKind) -> AggregatedRequests {
         let mut sum = self.others.get(&kind).copied().unwrap_or_default();
         for request in self.requests.iter().filter(|it| it.kind == kind) {
             sum.requests += request.requests;
@@ -165,14 +165,14 @@ mod tests {
         drop(select.beside(RequestKind::Head, 1));
         drop(select.beside(RequestKind::Head, 0));
         drop(select);
-        assert_eq!(timeline.read().sum(RequestKind::Get), Others::default());
+        assert_eq!(timeline.read().sum(RequestKind::Get), AggregatedRequests::default());
         get.add(4);
         drop(get);
         let recorded = timeline.read();
         let kinds: Vec<_> = recorded.requests.iter().map(|it| it.kind).collect();
         assert_eq!(kinds, [RequestKind::Head, RequestKind::Select, RequestKind::Get]);
-        assert_eq!(recorded.sum(RequestKind::Select), Others { requests: 2, bytes: 9 });
-        assert_eq!(recorded.sum(RequestKind::Get), Others { requests: 1, bytes: 7 });
+        assert_eq!(recorded.sum(RequestKind::Select), AggregatedRequests { requests: 2, bytes: 9 });
+        assert_eq!(recorded.sum(RequestKind::Get), AggregatedRequests { requests: 1, bytes: 7 });
         let planned = recorded.planned.unwrap();
         assert!(recorded.requests[2].start <= planned && planned <= recorded.requests[1].start);
     }
@@ -186,6 +186,9 @@ mod tests {
         let recorded = timeline.read();
         assert_eq!(recorded.requests.len(), MOST);
         let all = (MOST + 7) as u64;
-        assert_eq!(recorded.sum(RequestKind::Get), Others { requests: all, bytes: 2 * all });
+        assert_eq!(
+            recorded.sum(RequestKind::Get),
+            AggregatedRequests { requests: all, bytes: 2 * all }
+        );
     }
 }

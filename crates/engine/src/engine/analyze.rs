@@ -21,7 +21,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use crate::context::notes::Notes;
 use crate::engine::sql;
-use crate::estimate::statistics::cache::{KnownStatistics, Version};
+use crate::estimate::statistics::cache::{StatisticsCache, Version};
 use crate::estimate::statistics::collect::{Collector, is_known};
 use crate::estimate::statistics::sample::now;
 use crate::estimate::statistics::summary::Summary;
@@ -122,7 +122,7 @@ pub fn is_analyze(statement: &str) -> bool {
 #[derive(Debug)]
 pub struct Analysis {
     context: Arc<TaskContext>,
-    known: KnownStatistics,
+    known: StatisticsCache,
     /// The scan of the objects; `None` if no object has data.
     scan: Option<FileScanConfig>,
     /// Columns of the objects.
@@ -181,12 +181,12 @@ impl Analysis {
         columns.sort_unstable();
         columns.dedup();
         let options = state.config_options();
-        let known = KnownStatistics::of(options).cloned().unwrap_or_default();
+        let known = StatisticsCache::from_options(options).cloned().unwrap_or_default();
         let context = session.task_ctx();
         let Some(scan) = scan else {
             return Ok(Self { context, known, scan, schema, columns, objects: Vec::new() });
         };
-        let Some(table) = Objects::of(&scan, options) else {
+        let Some(table) = Objects::for_scan(&scan, options) else {
             return plan_err!(
                 "{} is not in a bucket of one of the session's stores",
                 analyze.table
@@ -292,7 +292,7 @@ impl Analysis {
         let rows = objects.iter().fold(0, |rows: u64, object| rows.saturating_add(object.rows));
         let columns = self.columns.iter().map(|position| {
             let field = self.schema.field(*position);
-            Summary::of(*position, field.name(), &field.data_type().to_string(), &objects)
+            Summary::for_column(*position, field.name(), &field.data_type().to_string(), &objects)
         });
         Summary::batch(&columns.collect::<Vec<_>>(), rows)
     }

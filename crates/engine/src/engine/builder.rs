@@ -9,14 +9,14 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Handle;
 
 use crate::catalog::url_tables::UrlTables;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::context::notes::Notes;
 use crate::engine::session;
-use crate::estimate::statistics::cache::KnownStatistics;
+use crate::estimate::statistics::cache::StatisticsCache;
 use crate::store::endpoint_builder::EndpointBuilder;
 use crate::store::endpoints::Endpoints;
 use crate::store::registry::S3Stores;
@@ -35,14 +35,14 @@ pub struct EngineBuilder {
     machines: Option<NonZeroU32>,
     write_runtime: Option<Handle>,
     statistics: Option<PathBuf>,
-    further: Option<Further>,
+    further: Option<SessionExtensions>,
 }
 
 /// The caller's additions to a session builder.
 #[derive(Clone)]
-struct Further(Arc<dyn Fn(SessionStateBuilder) -> SessionStateBuilder + Send + Sync>);
+struct SessionExtensions(Arc<dyn Fn(SessionStateBuilder) -> SessionStateBuilder + Send + Sync>);
 
-impl fmt::Debug for Further {
+impl fmt::Debug for SessionExtensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Further")
     }
@@ -69,7 +69,7 @@ impl EngineBuilder {
 
     /// Sets the capabilities of the store; see [`EndpointBuilder::profile`].
     #[must_use]
-    pub fn profile(self, profile: EndpointProfile) -> Self {
+    pub fn profile(self, profile: StoreCapabilities) -> Self {
         Self { store: self.store.profile(profile), ..self }
     }
 
@@ -136,7 +136,7 @@ impl EngineBuilder {
         mut self,
         further: impl Fn(SessionStateBuilder) -> SessionStateBuilder + Send + Sync + 'static,
     ) -> Self {
-        self.further = Some(Further(Arc::new(further)));
+        self.further = Some(SessionExtensions(Arc::new(further)));
         self
     }
 
@@ -175,10 +175,10 @@ impl EngineBuilder {
             options.scan = self.scan;
         }
         if let Some(folder) = self.statistics {
-            config.options_mut().extensions.insert(KnownStatistics::in_folder(folder));
+            config.options_mut().extensions.insert(StatisticsCache::in_folder(folder));
         }
         let mut builder = session::builder(config, runtime.build_arc()?, &endpoints)?;
-        if let Some(Further(further)) = self.further {
+        if let Some(SessionExtensions(further)) = self.further {
             builder = further(builder);
         }
         let state = builder.build();

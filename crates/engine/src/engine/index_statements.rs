@@ -20,15 +20,15 @@ use sluicegate_index::name::{Name, Tag};
 use crate::Engine;
 use crate::context::config::SluiceOptions;
 use crate::context::panics;
-use crate::index::create::{Column, Created, collect_text, upload};
+use crate::index::create::{Column, CreateOutcome, collect_text, upload};
 use crate::index::discovery::common_folder;
 use crate::index::key;
 use crate::index::location;
 use crate::index::location::Place;
-use crate::index::lookup::{About, OpenIndex};
+use crate::index::lookup::{IndexIdentity, OpenIndex};
 use crate::index::rows::collect_rows;
 use crate::index::sort::RUN_BYTES;
-use crate::scan::s3_scan::{as_index_scan, as_select_scan, as_turning_scan};
+use crate::scan::s3_scan::{as_adaptive_scan, as_index_scan, as_select_scan};
 use crate::store::ranges::REQUESTS;
 use crate::store::staging::StagingStores;
 use crate::text::bad_records::with_place;
@@ -92,7 +92,7 @@ impl State {
 
 /// The amount of an index that is checked if it is fresh by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum FreshnessCheck {
     /// The end of the index, in one request or two. It contains the properties of the index, the places of its blocks
     /// and its length.
     Top,
@@ -100,7 +100,7 @@ pub enum Look {
     Whole,
 }
 
-impl Look {
+impl FreshnessCheck {
     /// The number of indexes that are read concurrently.
     fn at_once(self) -> usize {
         match self {
@@ -112,7 +112,7 @@ impl Look {
 
 /// The objects without a good index of a column.
 #[derive(Debug, Clone, Default)]
-pub struct Missing {
+pub struct UnindexedObjects {
     /// The objects to index.
     pub objects: Vec<ObjectMeta>,
     /// The number of these objects that have a damaged index.
@@ -120,7 +120,7 @@ pub struct Missing {
 }
 
 /// A callback with the number of bytes of data objects that were read.
-pub type Advance = Arc<dyn Fn(u64) + Send + Sync>;
+pub type ProgressFn = Arc<dyn Fn(u64) + Send + Sync>;
 
 impl Indexes {
     /// The indexes of a table, which is given by its name or by its URL; none if all its objects are empty.
@@ -128,7 +128,7 @@ impl Indexes {
     /// # Errors
     ///
     /// If there is no such table, or its objects cannot be indexed.
-    pub async fn of(engine: &Engine, table: &str) -> crate::Result<Option<Self>> {
+    pub async fn open(engine: &Engine, table: &str) -> crate::Result<Option<Self>> {
         let from = match table.contains("://") {
             true => format!("'{}'", table.replace('\'', "''")),
             false => table.to_owned(),
@@ -155,11 +155,12 @@ impl Indexes {
         let (Some(scan), true, 1) = (scans.pop(), scans.is_empty(), leaves) else {
             return plan_err!("{table} is not a table of objects in a bucket");
         };
-        let format = match Format::of(&scan) {
+        let format = match Format::from_scan(&scan) {
             Ok(format) => format,
             Err(why) => return plan_err!("{table} cannot be indexed: {why}"),
         };
-        let location = SluiceOptions::of(engine.context.state().config_options()).index_location;
+        let location =
+            SluiceOptions::from_options(engine.context.state().config_options()).index_location;
         let place = Place::of(&scan.object_store_url, &location)?;
         let files = scan.file_groups.iter().flat_map(|group| group.iter());
         let objects = files
@@ -268,7 +269,11 @@ impl Indexes {
     /// # Errors
     ///
     /// If the store cannot list or read them.
-    pub async fn missing(&self, column: &Column, look: Look) -> crate::Result<Missing> {
+    pub async fn missing(
+        &self,
+        column: &Column,
+        look: FreshnessCheck,
+    ) -> crate::Result<UnindexedObjects> {
         let about = |index: &Index| location::is_about(&index.name, column.name());
         let (mut fresh, mut damaged) = (Vec::new(), 0);
         for index in self.listed().await?.into_iter().filter(about) {
@@ -294,7 +299,7 @@ impl Indexes {
             }
         }
         let objects = self.objects.values().filter(|object| !sound.contains(&object.location));
-        Ok(Missing { objects: objects.cloned().collect(), damaged })
+        Ok(UnindexedObjects { objects: objects.cloned().collect(), damaged })
     }
 
     /// Indexes some objects, several at once, each in one pass over it and with at most some 100 MB of memory. Each
@@ -308,8 +313,8 @@ impl Indexes {
         &self,
         column: &Column,
         objects: Vec<ObjectMeta>,
-        advance: &Advance,
-    ) -> crate::Result<Vec<(Path, Created)>> {
+        advance: &ProgressFn,
+    ) -> crate::Result<Vec<(Path, CreateOutcome)>> {
         let at_once = self.engine.context.copied_config().target_partitions().max(1);
         let former = self.listed().await?;
         let work = futures::stream::iter(objects).map(|object| {
@@ -344,8 +349,8 @@ impl Indexes {
         &self,
         column: &Column,
         object: &ObjectMeta,
-        advance: &Advance,
-    ) -> Result<Created> {
+        advance: &ProgressFn,
+    ) -> Result<CreateOutcome> {
         let Some(version) = location::version_of(object) else {
             return exec_err!(
                 "the store gives it no entity tag, so that nobody could tell if it changes"
@@ -392,11 +397,11 @@ impl Indexes {
     ///
     /// If the store fails.
     pub async fn verify(&self, index: &Index) -> crate::Result<Option<String>> {
-        Ok(self.wrong(index, Look::Whole).await?)
+        Ok(self.wrong(index, FreshnessCheck::Whole).await?)
     }
 
-    async fn wrong(&self, index: &Index, look: Look) -> Result<Option<String>> {
-        match self.look(index, look).await {
+    async fn wrong(&self, index: &Index, look: FreshnessCheck) -> Result<Option<String>> {
+        match self.check_freshness(index, look).await {
             Ok(()) => Ok(None),
             Err(error) => match error.find_root() {
                 DataFusionError::Execution(why) => Ok(Some(why.clone())),
@@ -405,16 +410,16 @@ impl Indexes {
         }
     }
 
-    async fn look(&self, index: &Index, look: Look) -> Result<()> {
+    async fn check_freshness(&self, index: &Index, look: FreshnessCheck) -> Result<()> {
         let store = self.store(&self.place.store)?;
         let mut open = OpenIndex::open(store, (&index.object).into()).await?;
-        if look == Look::Whole {
+        if look == FreshnessCheck::Whole {
             open.verify().await?;
         }
         if let (Some(column), Some(data)) =
             (self.column_of(&index.name), self.objects.get(&index.data))
         {
-            open.check(About {
+            open.check(IndexIdentity {
                 data,
                 column: column.name(),
                 position: self.format.position(column.position),
@@ -467,7 +472,7 @@ fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     if let Some((config, source)) = as_index_scan(node.as_ref()) {
         return Some(with(config, source.inner()));
     }
-    if let Some((config, source)) = as_turning_scan(node.as_ref()) {
+    if let Some((config, source)) = as_adaptive_scan(node.as_ref()) {
         return Some(with(config, source.get()));
     }
     let data_source = node.downcast_ref::<DataSourceExec>()?.data_source();

@@ -84,7 +84,7 @@ fn shares(mut groups: Vec<FileGroup>, machines: usize, most: usize) -> Vec<Vec<F
             groups.push(group);
         }
     }
-    let shares = shares.into_iter().map(|(_, groups)| together(groups, most));
+    let shares = shares.into_iter().map(|(_, groups)| merge_groups(groups, most));
     let mut shares: Vec<Vec<FileGroup>> = shares.collect();
     let longest = shares.iter().map(Vec::len).max().unwrap_or(0).max(1);
     for share in &mut shares {
@@ -94,7 +94,7 @@ fn shares(mut groups: Vec<FileGroup>, machines: usize, most: usize) -> Vec<Vec<F
 }
 
 /// Merges groups into at most `most` of them, with about the same number of files each.
-fn together(groups: Vec<FileGroup>, most: usize) -> Vec<FileGroup> {
+fn merge_groups(groups: Vec<FileGroup>, most: usize) -> Vec<FileGroup> {
     let most = most.max(1);
     if groups.len() <= most {
         return groups;

@@ -33,7 +33,7 @@ use crate::catalog::option_values;
 use crate::catalog::url_tables::UrlTables;
 use crate::context::choice::Journal;
 use crate::context::config::SluiceOptions;
-use crate::context::counters::Counted;
+use crate::context::counters::CounterSnapshot;
 use crate::context::error::{Error, Result};
 use crate::context::notes::Notes;
 use crate::context::panics;
@@ -50,7 +50,7 @@ use crate::store::query_counters::QueryCounters;
 use crate::store::registry::S3Stores;
 use crate::store::staging::Uploads;
 use crate::store::staging::append::as_there;
-use crate::store::staging::overwrite::Existing;
+use crate::store::staging::overwrite::OverwriteMode;
 use crate::store::version_pinned_store::Versions;
 use crate::text::csv::dialect::headers::KnownHeaders;
 use crate::text::json::layout::KnownLayouts;
@@ -112,7 +112,9 @@ impl Engine {
         let planned = Box::pin(self.frame(sql, &counters, &journal));
         match panics::caught("planning the query", planned).await {
             Ok(frame) => Ok(Query::new(frame, counters, journal)),
-            Err(error) => Err(undeclared_keys::told(&self.context, sql, error.into()).await),
+            Err(error) => {
+                Err(undeclared_keys::undeclared_key_error(&self.context, sql, error.into()).await)
+            }
         }
     }
 
@@ -133,7 +135,7 @@ impl Engine {
             copied_columns::check(copy, session.state().config_options())?;
             copy_round_trip::quote_text(copy);
             let replaced = existing.at(copy, &session.state()).await?;
-            if existing == Existing::Kept {
+            if existing == OverwriteMode::Kept {
                 as_there(copy, &session).await?;
             }
             let state = session.state_ref();
@@ -178,7 +180,7 @@ impl Engine {
         counters: &Arc<QueryCounters>,
         journal: &Journal,
     ) -> datafusion::common::Result<SessionContext> {
-        let options = SluiceOptions::of(self.context.state().config_options());
+        let options = SluiceOptions::from_options(self.context.state().config_options());
         let idle_timeout = options.idle_timeout.get();
         let runtime = self.runtime_of(counters, Arc::default(), idle_timeout)?;
         let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
@@ -205,7 +207,7 @@ impl Engine {
     ) -> datafusion::common::Result<SessionStateBuilder> {
         let mut builder = with_pushdown(builder, &self.endpoints)?;
         let config = builder.config().take().unwrap_or_default();
-        let idle_timeout = SluiceOptions::of(config.options()).idle_timeout.get();
+        let idle_timeout = SluiceOptions::from_options(config.options()).idle_timeout.get();
         let config = config
             .with_extension(Arc::clone(counters))
             .with_extension(Arc::clone(&self.notes))
@@ -261,7 +263,9 @@ impl Engine {
     pub async fn explain(&self, sql: &str) -> Result<Explanation> {
         match explain::explain(self, sql).await {
             Ok(explanation) => Ok(explanation),
-            Err(error) => Err(undeclared_keys::told(&self.context, sql, error).await),
+            Err(error) => {
+                Err(undeclared_keys::undeclared_key_error(&self.context, sql, error).await)
+            }
         }
     }
 
@@ -296,7 +300,7 @@ impl Engine {
 
     /// What was asked of all endpoints so far, by all queries; [`Query::counted`] is for one query.
     #[must_use]
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> CounterSnapshot {
         self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
     }
 

@@ -14,10 +14,10 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::Result;
 use crate::context::choice::{Decision, Journal};
-use crate::context::counters::Counted;
+use crate::context::counters::CounterSnapshot;
 use crate::context::panics;
-use crate::context::timeline::Recorded;
-use crate::engine::plan_graph::Picture;
+use crate::context::timeline::RequestLog;
+use crate::engine::plan_graph::PlanGraph;
 use crate::engine::plan_graph::scan::config;
 pub use crate::store::query_counters::QueryCounters;
 
@@ -31,17 +31,17 @@ pub struct Query {
     plan: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
 }
 
-/// A record of a finished or running query for display: see [`Engine::profile`](crate::Engine::profile).
+/// A record of a finished or running query for display: see [`Engine::report`](crate::Engine::profile).
 #[derive(Debug, Clone)]
-pub struct Profile {
+pub struct QueryReport {
     /// The plan that ran; none if the statement did all of its work when it was planned, or did not get so far.
     pub plan: Option<Arc<dyn ExecutionPlan>>,
     /// The decisions about its operators, with the predictions.
     pub decisions: Vec<Decision>,
     /// The plan as a picture, with the counts of the run.
-    pub picture: Picture,
+    pub picture: PlanGraph,
     /// The requests of the query with their times.
-    pub recorded: Recorded,
+    pub recorded: RequestLog,
 }
 
 impl Query {
@@ -75,12 +75,12 @@ impl Query {
 
     /// Returns a record of the query so far; none without a timeline.
     #[must_use]
-    pub fn profile(&self) -> Option<Profile> {
+    pub fn report(&self) -> Option<QueryReport> {
         let recorded = self.counters.timeline()?.read();
         let decisions = self.journal.decisions();
         let plan = self.plan.get().cloned();
-        let picture = plan.as_ref().map(|plan| Picture::ran(plan, &decisions, &recorded));
-        Some(Profile { plan, decisions, picture: picture.unwrap_or_default(), recorded })
+        let picture = plan.as_ref().map(|plan| PlanGraph::ran(plan, &decisions, &recorded));
+        Some(QueryReport { plan, decisions, picture: picture.unwrap_or_default(), recorded })
     }
 
     /// Returns a query that reads at most this many rows of this one. Returns none if the query sorts, groups or
@@ -147,13 +147,13 @@ impl Query {
     /// Returns the requests and bytes of the query so far: listings and samples of the planning, all requests of its
     /// nodes, and local reads after a store could not answer.
     #[must_use]
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> CounterSnapshot {
         self.counters.read()
     }
 
     /// Returns the requests and bytes of the query so far for each endpoint, by the endpoint's name.
     #[must_use]
-    pub fn counted_by_endpoint(&self) -> BTreeMap<String, Counted> {
+    pub fn counted_by_endpoint(&self) -> BTreeMap<String, CounterSnapshot> {
         self.counters.by_endpoint()
     }
 

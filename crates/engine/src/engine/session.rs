@@ -19,7 +19,7 @@ use crate::engine::sql::times_without_seconds;
 use crate::engine::sql::type_of::type_of;
 use crate::engine::sql::uuid_text;
 use crate::estimate::demand::ScanEstimates;
-use crate::estimate::statistics::cache::KnownStatistics;
+use crate::estimate::statistics::cache::StatisticsCache;
 use crate::operators::skyline::skyline;
 use crate::optimizer;
 use crate::scan::estimator::SessionEstimator;
@@ -39,11 +39,11 @@ use sluicegate_guards::with_guards;
 /// use datafusion::execution::SessionStateBuilder;
 /// use datafusion::prelude::SessionContext;
 /// use sluicegate_engine::{Engine, with_pushdown};
-/// use sluicegate_s3select::profile::EndpointProfile;
+/// use sluicegate_s3select::profile::StoreCapabilities;
 ///
 /// let engine = Engine::builder()
 ///     .endpoint("http://127.0.0.1:9000")
-///     .profile(EndpointProfile::sluice())
+///     .profile(StoreCapabilities::sluice())
 ///     .build()
 ///     .await?;
 /// let mine = SessionStateBuilder::new()
@@ -73,8 +73,8 @@ pub fn with_pushdown(
     }
     config.options_mut().extensions.insert(endpoints.clone());
     config.options_mut().extensions.insert(SessionEstimator::new(Arc::new(ScanEstimates)));
-    if KnownStatistics::of(config.options()).is_none() {
-        config.options_mut().extensions.insert(KnownStatistics::default());
+    if StatisticsCache::from_options(config.options()).is_none() {
+        config.options_mut().extensions.insert(StatisticsCache::default());
     }
     hand_on_more_keys(config.options_mut());
     // If two formats have the same name, the first one is registered.

@@ -10,7 +10,7 @@ use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use object_store::{ObjectMeta, ObjectStore};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use crate::estimate::statistics::cache::KnownStatistics;
+use crate::estimate::statistics::cache::StatisticsCache;
 use crate::scan::stored_types::StoredTypes;
 
 /// Marks the statistics that DataFusion derived from a footer as inexact where the footer does not prove them.
@@ -19,7 +19,7 @@ use crate::scan::stored_types::StoredTypes;
 /// without statistics as all NULL, reads bounds as the type that the table declares, and assumes that floating-point
 /// bounds cover NaN. With such numbers it would answer MIN, MAX and COUNT wrongly and leave out objects that have
 /// matching rows. Inexact statistics are still used for estimates.
-pub(crate) async fn vouched(
+pub(crate) async fn trusted_statistics(
     statistics: Statistics,
     state: &dyn Session,
     store: &Arc<dyn ObjectStore>,
@@ -33,18 +33,20 @@ pub(crate) async fn vouched(
         .fetch_metadata()
         .await;
     let footer = footer.ok();
-    if let (Some(footer), Some(known)) = (&footer, KnownStatistics::of(state.config_options())) {
-        known.stored().remember(object, footer, declared);
+    if let (Some(footer), Some(known)) =
+        (&footer, StatisticsCache::from_options(state.config_options()))
+    {
+        known.stored().insert(object, footer, declared);
     }
-    doubt(statistics, footer.as_deref(), declared)
+    exclude_untrusted(statistics, footer.as_deref(), declared)
 }
 
-fn doubt(
+fn exclude_untrusted(
     mut statistics: Statistics,
     footer: Option<&ParquetMetaData>,
     declared: &SchemaRef,
 ) -> Statistics {
-    let stored = footer.and_then(|footer| Some((footer, StoredTypes::of(footer).ok()?)));
+    let stored = footer.and_then(|footer| Some((footer, StoredTypes::from_footer(footer).ok()?)));
     // All row groups have the columns of the schema, in the same order.
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (place, leaf) in
@@ -61,7 +63,7 @@ fn doubt(
         let told = stored.as_ref().is_some_and(|(footer, stored)| {
             stored.check(field).is_ok()
                 && places.get(field.name().as_str()).is_some_and(|place| {
-                    footer.row_groups().iter().all(|group| is_told(group, *place))
+                    footer.row_groups().iter().all(|group| is_known(group, *place))
                 })
         });
         if !told {
@@ -70,20 +72,20 @@ fn doubt(
         // DataFusion replaces a column that has only one value by that value, and then removes the cast of a column
         // that is stored as another type: for 1.237 declared as a whole number, `1 = b` would be false.
         if !told || !all_as_declared || field.data_type().is_floating() {
-            doubt_bounds(column);
+            exclude_bounds(column);
         }
     }
     statistics
 }
 
-fn doubt_bounds(column: &mut ColumnStatistics) {
+fn exclude_bounds(column: &mut ColumnStatistics) {
     for bound in [&mut column.min_value, &mut column.max_value] {
         *bound = std::mem::take(bound).to_inexact();
     }
 }
 
 /// Returns true if a row group has the bounds and the NULL count of a column.
-fn is_told(group: &RowGroupMetaData, place: usize) -> bool {
+fn is_known(group: &RowGroupMetaData, place: usize) -> bool {
     let chunk = group.columns().get(place);
     let Some(statistics) = chunk.and_then(|chunk| chunk.statistics()) else { return false };
     let Some(nulls) = statistics.null_count_opt() else { return false };

@@ -9,48 +9,48 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use prost::Message as _;
-use sluicegate_costmodel::{Bytes, LookedUp, Rows};
+use sluicegate_costmodel::{Bytes, IndexedShare, Rows};
 use sluicegate_index::layout::{TRAILER, TopMessage};
 use sluicegate_index::span::Spans;
-use sluicegate_index::statement::budget::{Budget, Found};
+use sluicegate_index::statement::budget::{Budget, LookupCost};
 use sluicegate_index::statement::condition::Conditions;
-use sluicegate_index::statement::input::{Usable, csv_of};
+use sluicegate_index::statement::input::{UsableIndex, csv_of};
 use sluicegate_s3select::dialect::ast::{PathStep, Query};
 use sluicegate_s3select::request::FileHeaderInfo;
 
 use crate::context::config::SluiceOptions;
 use crate::estimate::demand::table_rows;
 use crate::index::discovery::{FileIndex, FileIndexes};
-use crate::index::estimate::{Selected, selected};
+use crate::index::estimate::{SelectionEstimate, selected};
 use crate::scan::s3_select::S3SelectSource;
 
 /// The estimated reads of a store that answers a statement by indexes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Inside {
+pub struct ServerIndexScan {
     /// The columns whose indexes it uses, by their position in the table.
     columns: BTreeSet<usize>,
     /// The number of records that the indexes lead to.
     records: f64,
     /// All that the store reads, including objects that it reads whole.
-    read: LookedUp,
+    read: IndexedShare,
     /// The number of objects and parts of objects, and of those that the store reads whole.
     parts: (usize, usize),
 }
 
-impl Inside {
+impl ServerIndexScan {
     /// Estimates the reads of a Select scan's store for the files and parts of files of `config`; none if the store
     /// is not predicted to use an index.
     #[must_use]
-    pub fn of(
+    pub fn estimate(
         config: &FileScanConfig,
         source: &S3SelectSource,
         options: &ConfigOptions,
     ) -> Option<Self> {
         // The store looks for indexes in the bucket only.
-        let is_there = SluiceOptions::of(options).index_location.is_empty();
+        let is_there = SluiceOptions::from_options(options).index_location.is_empty();
         let query = source.statement(None).filter(|_| source.profile().indexes && is_there)?.query;
-        let assumed = SluiceOptions::of(options).selectivity.assumed();
-        let looked = looked_up(config, source, &query, assumed);
+        let assumed = SluiceOptions::from_options(options).selectivity.assumed();
+        let looked = indexed_columns(config, source, &query, assumed);
         if looked.is_empty() {
             return None;
         }
@@ -60,7 +60,7 @@ impl Inside {
         let mut read = (0.0, 0.0);
         for file in files(config).filter(|file| file.effective_size() > 0) {
             parts.0 += 1;
-            if let Some(part) = Part::of(file, source, &looked) {
+            if let Some(part) = FileEstimate::estimate(file, source, &looked) {
                 columns.extend(part.columns);
                 records += part.records;
                 read = (read.0 + part.bytes, read.1 + part.records);
@@ -70,13 +70,13 @@ impl Inside {
                 read = (read.0 + bytes, read.1 + bytes * rows_of_byte);
             }
         }
-        let read = LookedUp { bytes: Bytes::from_f64(read.0), rows: Rows::from_f64(read.1) };
+        let read = IndexedShare { bytes: Bytes::from_f64(read.0), rows: Rows::from_f64(read.1) };
         (!columns.is_empty()).then_some(Self { columns, records, read, parts })
     }
 
     /// All that the store reads.
     #[must_use]
-    pub fn read(&self) -> LookedUp {
+    pub fn read(&self) -> IndexedShare {
         self.read
     }
 
@@ -99,11 +99,11 @@ impl Inside {
 
 /// The look-up in the indexes of a column.
 #[derive(Debug)]
-struct Looked<'a> {
+struct IndexedColumn<'a> {
     column: usize,
     /// The top of the index of one of the objects.
     top: &'a TopMessage,
-    selected: Selected,
+    selected: SelectionEstimate,
     /// The number of places per record: adjacent records share a place.
     places: f64,
 }
@@ -114,12 +114,12 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
 
 /// The look-ups of a statement, the one with the fewest index bytes first. If a share is assumed for the whole
 /// filter, only one index is used.
-fn looked_up<'a>(
+fn indexed_columns<'a>(
     config: &'a FileScanConfig,
     source: &S3SelectSource,
     query: &Query,
     assumed: Option<f64>,
-) -> Vec<Looked<'a>> {
+) -> Vec<IndexedColumn<'a>> {
     let input = source.format().input_at(0, true);
     let (Some(csv), Some(filter)) = (csv_of(&input, false), &query.filter) else {
         return Vec::new();
@@ -134,7 +134,7 @@ fn looked_up<'a>(
             tops.entry(index.column).or_insert(top);
         }
     }
-    let usable = |(column, top)| Some(((column, top), Usable::of(top, csv)?));
+    let usable = |(column, top)| Some(((column, top), UsableIndex::try_new(top, csv)?));
     let (tops, usable): (Vec<_>, Vec<_>) = tops.into_iter().filter_map(usable).unzip();
     // Statements refer to columns by position.
     let position = |path: &[PathStep]| match query.from.within_row(path) {
@@ -144,12 +144,12 @@ fn looked_up<'a>(
     let lookups = Conditions::new(&position, usable).lookups(filter);
     let looked = lookups.iter().map(|lookup| {
         let (column, top) = tops[lookup.index];
-        let places = places_of_record(top, &lookup.spans);
+        let places = ranges_per_record(top, &lookup.spans);
         let selected = match assumed {
-            Some(share) => Selected::assumed(top, share),
+            Some(share) => SelectionEstimate::assumed(top, share),
             None => selected(top, &lookup.spans),
         };
-        Looked { column, top, selected, places }
+        IndexedColumn { column, top, selected, places }
     });
     let mut looked: Vec<_> = looked.collect();
     looked.sort_by_key(|it| it.selected.index_bytes);
@@ -160,7 +160,7 @@ fn looked_up<'a>(
 }
 
 /// The number of places per record for the records with keys in some spans, at most 1.
-fn places_of_record(top: &TopMessage, spans: &Spans) -> f64 {
+fn ranges_per_record(top: &TopMessage, spans: &Spans) -> f64 {
     let (mut entries, mut places) = (0.0, 0.0);
     for block in top.blocks_with(spans).into_iter().map(|number| &top.blocks[number]) {
         entries += f64::from(block.entries);
@@ -170,22 +170,27 @@ fn places_of_record(top: &TopMessage, spans: &Spans) -> f64 {
 }
 
 /// The reads for a file or a part of one.
-struct Part {
+struct FileEstimate {
     columns: Vec<usize>,
     records: f64,
     bytes: f64,
 }
 
-impl Part {
+impl FileEstimate {
     /// The reads by indexes; none if the store reads everything.
-    fn of(file: &PartitionedFile, source: &S3SelectSource, looked: &[Looked<'_>]) -> Option<Self> {
+    fn estimate(
+        file: &PartitionedFile,
+        source: &S3SelectSource,
+        looked: &[IndexedColumn<'_>],
+    ) -> Option<Self> {
         let indexes = file.extension::<FileIndexes>()?;
         let start = file.range.as_ref().map_or(0, |range| range.start.max(0).cast_unsigned());
         let is_part = file.range.is_some();
         let input = source.format().input_at(start, !is_part);
         let csv = csv_of(&input, is_part)?;
         let (size, bytes) = (file.object_meta.size as f64, file.effective_size());
-        let looked: Vec<_> = looked.iter().filter(|it| indexes.of(it.column).is_some()).collect();
+        let looked: Vec<_> =
+            looked.iter().filter(|it| indexes.for_column(it.column).is_some()).collect();
         let top = looked.first()?.top;
         let all = (top.records as f64 * size / top.size as f64).max(1.0);
         let of_all = bytes as f64 / size;
@@ -196,7 +201,7 @@ impl Part {
         // A share of the part's records, with `places` places per record.
         let amount = |share: f64, places: f64| {
             let records = share * all * of_all;
-            Found {
+            LookupCost {
                 records: records.ceil() as u64,
                 // Adjacent records are read together.
                 places: (records * places.min(1.0 - share)).ceil() as u64,
@@ -205,10 +210,10 @@ impl Part {
         };
         let (mut columns, mut found, mut places) = (Vec::new(), 1.0, 0.0_f64);
         for one in looked {
-            let Selected { records, index_bytes, .. } =
+            let SelectionEstimate { records, index_bytes, .. } =
                 one.selected.of_share(size / one.top.size as f64);
             let is_worth_it = columns.is_empty()
-                || amount(found, places).is_worth_a_look((records.ceil() as u64, index_bytes));
+                || amount(found, places).may_pay((records.ceil() as u64, index_bytes));
             if !is_worth_it || budget.spend(index_bytes).is_none() {
                 break;
             }
@@ -226,7 +231,7 @@ impl Part {
             header = 0;
         }
         let amount = amount(found, places);
-        let amount = Found { bytes: header + amount.bytes, ..amount };
+        let amount = LookupCost { bytes: header + amount.bytes, ..amount };
         budget.allows(amount).then_some(())?;
         let records = found * all * of_all;
         let bytes = (budget.index_bytes() + amount.bytes) as f64;

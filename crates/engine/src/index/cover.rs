@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use sluicegate_index::layout::Place;
+use sluicegate_index::layout::RecordLocation;
 
 /// Checks that records, added in any order, are adjacent: each begins where another one ends, from the first to the
 /// last. It sums hashes of their beginnings and ends, which takes constant memory.
@@ -17,7 +17,7 @@ pub struct Cover {
 
 impl Cover {
     /// Adds the place of a record.
-    pub fn add(&mut self, place: Place) {
+    pub fn add(&mut self, place: RecordLocation) {
         let (first, end) = (place.first, place.first.saturating_add(place.bytes));
         self.sum = self.sum.wrapping_add(self.hash.hash_one(first));
         self.sum = self.sum.wrapping_sub(self.hash.hash_one(end));
@@ -40,7 +40,9 @@ mod tests {
 
     fn is_seamless(places: &[(u64, u64)]) -> bool {
         let mut cover = Cover::default();
-        places.iter().for_each(|(first, bytes)| cover.add(Place { first: *first, bytes: *bytes }));
+        places
+            .iter()
+            .for_each(|(first, bytes)| cover.add(RecordLocation { first: *first, bytes: *bytes }));
         cover.is_seamless()
     }
 

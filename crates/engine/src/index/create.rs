@@ -14,7 +14,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
 use sluicegate_index::key::NULL;
 use sluicegate_index::layout::{
-    AbsentMessage, Blocks, LinesMessage, MAGIC, Place, TopMessage, VERSION, beyond,
+    AbsentMessage, Blocks, LinesMessage, MAGIC, RecordLocation, TopMessage, VERSION, beyond,
 };
 use tokio::io::AsyncWriteExt;
 
@@ -95,9 +95,9 @@ impl Collector {
     pub fn add(
         &mut self,
         values: &RecordBatch,
-        mut places: impl Iterator<Item = Place>,
+        mut places: impl Iterator<Item = RecordLocation>,
     ) -> Result<()> {
-        let keys = Keys::of(values.column(0))?;
+        let keys = Keys::from_array(values.column(0))?;
         for row in 0..values.num_rows() {
             let Some(place) = places.next() else {
                 return exec_err!("the records of the object are read in two different ways");
@@ -153,7 +153,7 @@ impl TextCollector {
         let reader = column.format.reader(&column.schema, column.position, BATCH_ROWS)?;
         let Some(reader) = reader else { return exec_err!("its records are no ranges of bytes") };
         let collector = Collector::new(column, run_bytes);
-        let lines = Lines::of(&column.format);
+        let lines = Lines::for_format(&column.format);
         Ok(Self { collector, reader, lines, found: VecDeque::new() })
     }
 
@@ -183,8 +183,10 @@ impl TextCollector {
     fn flush(&mut self) -> Result<bool> {
         let Some(values) = self.reader.flush()? else { return Ok(false) };
         let found = &mut self.found;
-        let place =
-            |record: Range<u64>| Place { first: record.start, bytes: record.end - record.start };
+        let place = |record: Range<u64>| RecordLocation {
+            first: record.start,
+            bytes: record.end - record.start,
+        };
         self.collector.add(&values, std::iter::from_fn(|| found.pop_front().map(place)))?;
         Ok(true)
     }
@@ -254,7 +256,12 @@ impl Collected {
             absent,
             lines: self.lines,
         };
-        Ok(IndexPieces { entries: self.entries, blocks: Blocks::default(), next: Next::Magic, top })
+        Ok(IndexPieces {
+            entries: self.entries,
+            blocks: Blocks::default(),
+            next: NextRecord::Magic,
+            top,
+        })
     }
 }
 
@@ -263,12 +270,12 @@ impl Collected {
 pub struct IndexPieces {
     entries: Sorted,
     blocks: Blocks,
-    next: Next,
+    next: NextRecord,
     top: TopMessage,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Next {
+enum NextRecord {
     Magic,
     Block,
     Top,
@@ -284,15 +291,15 @@ impl IndexPieces {
     pub fn next_piece(&mut self) -> Result<Option<Bytes>> {
         loop {
             match self.next {
-                Next::Magic => {
-                    self.next = Next::Block;
+                NextRecord::Magic => {
+                    self.next = NextRecord::Block;
                     return Ok(Some(Bytes::from_static(&MAGIC)));
                 }
-                Next::Block => {
+                NextRecord::Block => {
                     let block = match self.entries.next_entry()? {
                         Some((key, place)) => self.blocks.push(&key, place),
                         None => {
-                            self.next = Next::Top;
+                            self.next = NextRecord::Top;
                             self.blocks.end()
                         }
                     };
@@ -300,12 +307,12 @@ impl IndexPieces {
                         return Ok(Some(block.into()));
                     }
                 }
-                Next::Top => {
-                    self.next = Next::Nothing;
+                NextRecord::Top => {
+                    self.next = NextRecord::Nothing;
                     self.top.blocks = std::mem::take(&mut self.blocks).done();
                     return Ok(Some(self.top.to_tail().into()));
                 }
-                Next::Nothing => return Ok(None),
+                NextRecord::Nothing => return Ok(None),
             }
         }
     }
@@ -313,7 +320,7 @@ impl IndexPieces {
 
 /// The totals of an index object that was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Created {
+pub struct CreateOutcome {
     /// The number of records of the data object.
     pub records: u64,
     /// The number of records with a value in the column.
@@ -362,7 +369,7 @@ pub async fn upload(
     data: &ObjectMeta,
     to: &Arc<dyn ObjectStore>,
     path: &Path,
-) -> Result<Created> {
+) -> Result<CreateOutcome> {
     let (records, with_value) = (collected.records, collected.with_value);
     let mut pieces = collected.object(data)?;
     let mut upload = BufWriter::with_capacity(Arc::clone(to), path.clone(), PART_BYTES)
@@ -373,5 +380,5 @@ pub async fn upload(
         upload.put(piece).await?;
     }
     upload.shutdown().await?;
-    Ok(Created { records, with_value, bytes })
+    Ok(CreateOutcome { records, with_value, bytes })
 }

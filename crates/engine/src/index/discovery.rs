@@ -72,7 +72,7 @@ impl FileIndexes {
 
     /// The fresh index of a column.
     #[must_use]
-    pub fn of(&self, column: usize) -> Option<&FileIndex> {
+    pub fn for_column(&self, column: usize) -> Option<&FileIndex> {
         self.fresh.iter().find(|index| index.column == column)
     }
 
@@ -85,38 +85,41 @@ impl FileIndexes {
     /// Returns true if a column has only an index that is not fresh.
     #[must_use]
     pub fn is_stale(&self, column: usize) -> bool {
-        self.of(column).is_none() && self.stale.contains(&column)
+        self.for_column(column).is_none() && self.stale.contains(&column)
     }
 
     /// Returns true if a column has only an index that a former version of this program made.
     #[must_use]
     pub fn is_former(&self, column: usize) -> bool {
-        self.of(column).is_none() && self.former.contains(&column)
+        self.for_column(column).is_none() && self.former.contains(&column)
     }
 }
 
 /// The folder of a table's objects, if a listing of their indexes pays for the given scan setting. With it, the
 /// indexes can be listed before the listing of the objects has ended.
 #[derive(Debug, Default)]
-pub struct Foreseen(Mutex<Option<(Scan, Path)>>);
+pub struct ExpectedListing(Mutex<Option<(Scan, Path)>>);
 
-impl Foreseen {
+impl ExpectedListing {
     /// Updates the folder from the objects of a table.
     pub fn learn(&self, state: &dyn Session, store: &ObjectStoreUrl, objects: &[ObjectMeta]) {
         let objects: Vec<&ObjectMeta> = objects.iter().collect();
-        self.keep(state, worth_a_look(state, store, &objects));
+        self.keep(state, expects_indexes(state, store, &objects));
     }
 
     fn keep(&self, state: &dyn Session, folder: Option<Path>) {
         // A session that does not use indexes changes nothing.
-        if matches!(asked(state), Scan::Index | Scan::Auto) {
-            *self.known() = folder.map(|folder| (asked(state), folder));
+        if matches!(start_listing(state), Scan::Index | Scan::Auto) {
+            *self.known() = folder.map(|folder| (start_listing(state), folder));
         }
     }
 
     fn folder(&self, state: &dyn Session) -> Option<Path> {
         let known = self.known();
-        known.as_ref().filter(|(scan, _)| *scan == asked(state)).map(|(_, folder)| folder.clone())
+        known
+            .as_ref()
+            .filter(|(scan, _)| *scan == start_listing(state))
+            .map(|(_, folder)| folder.clone())
     }
 
     fn known(&self) -> MutexGuard<'_, Option<(Scan, Path)>> {
@@ -138,7 +141,7 @@ impl Foreseen {
         let folder = self.folder(state);
         let ahead = async {
             let folder = folder?;
-            let listing = Listing::of(state, store, &folder).await;
+            let listing = Listing::list(state, store, &folder).await;
             Some((folder, listing))
         };
         let (plan, ahead) = join(scan, ahead).await;
@@ -164,19 +167,19 @@ impl Foreseen {
         config: &FileScanConfig,
         ahead: Option<(Path, Result<Listing>)>,
     ) -> Result<Option<FileScanConfig>> {
-        let Ok(format) = Format::of(config) else { return Ok(None) };
+        let Ok(format) = Format::from_scan(config) else { return Ok(None) };
         let files: Vec<&ObjectMeta> = files(config).map(|file| &file.object_meta).collect();
-        let folder = worth_a_look(state, &config.object_store_url, &files);
+        let folder = expects_indexes(state, &config.object_store_url, &files);
         self.keep(state, folder.clone());
         let Some(folder) = folder else { return Ok(None) };
         let listing = match ahead {
             Some((listed, listing)) if folder.prefix_matches(&listed) => listing?,
-            _ => Listing::of(state, &config.object_store_url, &folder).await?,
+            _ => Listing::list(state, &config.object_store_url, &folder).await?,
         };
         if listing.objects.is_empty() {
             return Ok(None);
         }
-        let mut found = Found::new(config, &format, &listing.place, listing.objects);
+        let mut found = FreshIndexes::new(config, &format, &listing.place, listing.objects);
         found.sample(&listing.store).await;
         Ok(Some(with_indexes(config, found.files.into_iter())))
     }
@@ -190,8 +193,8 @@ struct Listing {
 }
 
 impl Listing {
-    async fn of(state: &dyn Session, data: &ObjectStoreUrl, folder: &Path) -> Result<Self> {
-        let ours = SluiceOptions::of(state.config_options());
+    async fn list(state: &dyn Session, data: &ObjectStoreUrl, folder: &Path) -> Result<Self> {
+        let ours = SluiceOptions::from_options(state.config_options());
         let place = Place::of(data, &ours.index_location)?;
         let store = state.runtime_env().object_store(&place.store)?;
         let objects = store.list(Some(&place.folder(folder))).try_collect().await?;
@@ -199,22 +202,22 @@ impl Listing {
     }
 }
 
-fn asked(state: &dyn Session) -> Scan {
-    SluiceOptions::of(state.config_options()).scan
+fn start_listing(state: &dyn Session) -> Scan {
+    SluiceOptions::from_options(state.config_options()).scan
 }
 
 /// The innermost folder of these objects, if a listing of their indexes pays.
-fn worth_a_look(
+fn expects_indexes(
     state: &dyn Session,
     store: &ObjectStoreUrl,
     objects: &[&ObjectMeta],
 ) -> Option<Path> {
     let options = state.config_options();
-    let ours = SluiceOptions::of(options);
-    let endpoint = Endpoints::of(options).and_then(|all| all.serving(store))?;
+    let ours = SluiceOptions::from_options(options);
+    let endpoint = Endpoints::from_options(options).and_then(|all| all.serving(store))?;
     let wanted = match ours.scan {
         Scan::Index => true,
-        Scan::Auto => is_worth_a_look(objects, &endpoint, ours.objective.into()),
+        Scan::Auto => may_have_indexes(objects, &endpoint, ours.objective.into()),
         Scan::Get | Scan::Select => false,
     };
     if wanted { common_folder(objects) } else { None }
@@ -241,7 +244,7 @@ pub(crate) fn common_folder(files: &[&ObjectMeta]) -> Option<Path> {
 }
 
 /// Returns true if reading the table is predicted to cost so much that a listing is negligible.
-fn is_worth_a_look(objects: &[&ObjectMeta], endpoint: &Endpoint, objective: Objective) -> bool {
+fn may_have_indexes(objects: &[&ObjectMeta], endpoint: &Endpoint, objective: Objective) -> bool {
     let bytes = objects.iter().map(|object| object.size).sum();
     let gets = Requests(objects.len() as u64);
     let get = Phase { gets, got: Bytes(bytes), ..Phase::default() };
@@ -267,11 +270,11 @@ fn is_worth_a_look(objects: &[&ObjectMeta], endpoint: &Endpoint, objective: Obje
 }
 
 /// The indexes of the files of a scan, in the order of the files.
-struct Found {
+struct FreshIndexes {
     files: Vec<FileIndexes>,
 }
 
-impl Found {
+impl FreshIndexes {
     fn new(
         config: &FileScanConfig,
         format: &Format,

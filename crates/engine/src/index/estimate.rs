@@ -4,12 +4,12 @@ use sluicegate_index::layout::TopMessage;
 use sluicegate_index::span::{Span, Spans};
 
 use super::lookup::runs;
-use super::read_plan::Reading;
+use super::read_plan::ReadPlan;
 use super::scale::Scale;
 
 /// The part of an object that a filter selects.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Selected {
+pub struct SelectionEstimate {
     /// The approximate number of records.
     pub records: f64,
     /// Bytes of the index blocks that contain these records.
@@ -18,7 +18,7 @@ pub struct Selected {
     pub index_requests: u64,
 }
 
-impl Selected {
+impl SelectionEstimate {
     /// The part for a filter that is assumed to select this share of the records, 0 to 1. Their entries are assumed
     /// to be adjacent in the index.
     #[must_use]
@@ -44,12 +44,12 @@ impl Selected {
 
 /// Estimates the records with keys in some spans, by the top of an index.
 #[must_use]
-pub fn selected(top: &TopMessage, spans: &Spans) -> Selected {
+pub fn selected(top: &TopMessage, spans: &Spans) -> SelectionEstimate {
     let blocks = top.blocks_with(spans);
     let index_bytes = blocks.iter().map(|number| u64::from(top.blocks[*number].bytes)).sum();
     let index_requests = runs(&blocks, &top.places()).len() as u64;
     let records = spans.spans().iter().map(|span| of_span(top, span)).sum();
-    Selected { records, index_bytes, index_requests }
+    SelectionEstimate { records, index_bytes, index_requests }
 }
 
 fn of_span(top: &TopMessage, span: &Span) -> f64 {
@@ -75,7 +75,7 @@ fn share(top: &TopMessage, number: usize, span: &Span) -> f64 {
         // The end of the last block's keys is unknown.
         return if span.low.as_slice() <= first { 1.0 } else { 0.5 };
     };
-    let scale = Scale::of(&top.column_type, first, end);
+    let scale = Scale::between(&top.column_type, first, end);
     let (from, to) = (scale.at(first), scale.at(end));
     let within = |key: &[u8]| match key {
         key if key <= first => 0.0,
@@ -89,7 +89,7 @@ fn share(top: &TopMessage, number: usize, span: &Span) -> f64 {
 
 /// The work of looking up some columns of an object together and reading the records found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Together {
+pub struct CombinedLookup {
     /// The approximate number of records in the spans of all columns, if the columns are independent.
     pub records: f64,
     /// Bytes of blocks of the indexes.
@@ -100,10 +100,10 @@ pub struct Together {
     pub ranges: Ranges,
 }
 
-impl Together {
+impl CombinedLookup {
     /// The total cost, in bytes.
     #[must_use]
-    pub fn weight(&self, reading: &Reading) -> f64 {
+    pub fn weight(&self, reading: &ReadPlan) -> f64 {
         let requests = self.index_requests + self.ranges.requests;
         reading.weight(requests, self.index_bytes as f64 + self.ranges.bytes)
     }
@@ -140,7 +140,7 @@ impl Shape {
 
     /// The requests and bytes for reading some records anywhere in the object.
     #[must_use]
-    pub fn reading(&self, records: f64, reading: &Reading) -> Ranges {
+    pub fn reading(&self, records: f64, reading: &ReadPlan) -> Ranges {
         let Some(row_bytes) = self.row_bytes else {
             let record_bytes = self.bytes as f64 / self.records.max(1) as f64;
             let one_by_one = ranges(self.bytes, records, record_bytes, reading.gap);
@@ -161,9 +161,9 @@ impl Shape {
     #[must_use]
     pub fn looking_up<'a>(
         &self,
-        selected: impl IntoIterator<Item = &'a Selected>,
-        reading: &Reading,
-    ) -> Together {
+        selected: impl IntoIterator<Item = &'a SelectionEstimate>,
+        reading: &ReadPlan,
+    ) -> CombinedLookup {
         let all = self.records.max(1) as f64;
         let (mut records, mut index_bytes, mut index_requests) = (all, 0, 0.0);
         for one in selected {
@@ -172,12 +172,12 @@ impl Shape {
             index_requests += one.index_requests as f64;
         }
         let ranges = self.reading(records, reading);
-        Together { records, index_bytes, index_requests, ranges }
+        CombinedLookup { records, index_bytes, index_requests, ranges }
     }
 
     /// Returns true if a cost exceeds that of reading the whole object.
     #[must_use]
-    pub fn is_too_much(&self, weight: f64, reading: &Reading) -> bool {
+    pub fn is_too_much(&self, weight: f64, reading: &ReadPlan) -> bool {
         let requests = if self.row_bytes.is_some() { self.columns.max(1) } else { 1 };
         weight > reading.weight(requests as f64, self.bytes as f64)
     }
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::index::key::{self, Constant};
     use arrow::datatypes::DataType;
-    use sluicegate_index::layout::{AbsentMessage, Blocks, Place, beyond};
+    use sluicegate_index::layout::{AbsentMessage, Blocks, RecordLocation, beyond};
 
     fn key(number: i64) -> Vec<u8> {
         match key::of_scalar(&number.into(), &DataType::Int64) {
@@ -254,7 +254,7 @@ mod tests {
         let (mut entries, mut greatest) = (0, Vec::new());
         for number in keys {
             let key = key(number);
-            blocks.push(&key, Place { first: 0, bytes: 100 });
+            blocks.push(&key, RecordLocation { first: 0, bytes: 100 });
             entries += 1;
             greatest = key;
         }
@@ -291,7 +291,7 @@ mod tests {
         assert!(point.index_bytes < 100_000);
         assert_eq!(selected(&top, &spans(7, 7)).records, 0.0);
         // Beyond the last key.
-        let nothing = Selected { records: 0.0, index_bytes: 0, index_requests: 0 };
+        let nothing = SelectionEstimate { records: 0.0, index_bytes: 0, index_requests: 0 };
         assert_eq!(selected(&top, &spans(200_000, 1_000_000)), nothing);
         let last = selected(&top, &spans(199_900, 1_000_000));
         assert!((last.records / 100.0 - 1.0).abs() < 0.1 && last.index_requests == 1, "{last:?}");
@@ -302,15 +302,15 @@ mod tests {
         let mut top = top(0..100_000);
         top.records = 100_000;
         let shares = [0.0, 1e-6, 0.01, 0.5, 1.0];
-        let all = shares.map(|share| Selected::assumed(&top, share));
+        let all = shares.map(|share| SelectionEstimate::assumed(&top, share));
         assert_eq!(all.map(|it| it.records.round() as u64), [0, 0, 1000, 50_000, 100_000]);
         assert!(all.is_sorted_by_key(|it| it.index_bytes) && all[0].index_bytes > 0, "{all:?}");
         // As many bytes as for a filter that selects as many records by the top.
         let half = selected(&top, &spans(0, 50_000));
         let ratio = all[3].index_bytes as f64 / half.index_bytes as f64;
         assert!((ratio - 1.0).abs() < 0.1 && half.index_requests == all[3].index_requests);
-        let empty = Selected::assumed(&TopMessage::default(), 1.0);
-        assert_eq!(empty, Selected { records: 0.0, index_bytes: 0, index_requests: 0 });
+        let empty = SelectionEstimate::assumed(&TopMessage::default(), 1.0);
+        assert_eq!(empty, SelectionEstimate { records: 0.0, index_bytes: 0, index_requests: 0 });
     }
 
     #[test]
@@ -333,10 +333,11 @@ mod tests {
 
     #[test]
     fn columns_are_looked_up_together_where_that_leaves_less_to_read() {
-        let reading = &Reading::new(10_000, 1);
+        let reading = &ReadPlan::new(10_000, 1);
         let text = Shape { bytes: 1_000_000_000, records: 10_000_000, row_bytes: None, columns: 4 };
-        let selected = |records, index_bytes| Selected { records, index_bytes, index_requests: 1 };
-        let check = |shape: &Shape, all: &[Selected], expected: &[usize]| {
+        let selected =
+            |records, index_bytes| SelectionEstimate { records, index_bytes, index_requests: 1 };
+        let check = |shape: &Shape, all: &[SelectionEstimate], expected: &[usize]| {
             let weight = |some: &[usize]| {
                 shape.looking_up(some.iter().map(|one| &all[*one]), reading).weight(reading)
             };
@@ -362,7 +363,7 @@ mod tests {
             row_bytes: Some(1_000_000),
             columns: 4,
         };
-        let reading = &Reading::new(10_000, 1);
+        let reading = &ReadPlan::new(10_000, 1);
         let read = |records| shape.reading(records, reading);
         assert_eq!(read(0.0), Ranges { requests: 0.0, bytes: 0.0 });
         let one = read(1.0);
@@ -377,7 +378,7 @@ mod tests {
     fn several_ranges_in_a_request_are_fewer_requests_and_fewer_bytes() {
         let shape =
             Shape { bytes: 1_000_000_000, records: 10_000_000, row_bytes: None, columns: 1 };
-        let (one, several) = (Reading::new(10_000, 1), Reading::new(10_000, 200));
+        let (one, several) = (ReadPlan::new(10_000, 1), ReadPlan::new(10_000, 200));
         for records in [1.0, 100.0, 1e4, 1e5, 1e6] {
             let (single, together) =
                 (shape.reading(records, &one), shape.reading(records, &several));

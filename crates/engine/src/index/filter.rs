@@ -185,7 +185,7 @@ mod tests {
             let array: arrow::array::ArrayRef =
                 Arc::new(arrow::array::Float64Array::from(vec![value]));
             let mut key = Vec::new();
-            assert!(key::Keys::of(&array).unwrap().write(0, &mut key));
+            assert!(key::Keys::from_array(&array).unwrap().write(0, &mut key));
             key
         };
         for constant in some {

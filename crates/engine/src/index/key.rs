@@ -58,7 +58,7 @@ impl Keys {
     /// # Errors
     ///
     /// If values of this type have no keys.
-    pub fn of(array: &ArrayRef) -> Result<Self> {
+    pub fn from_array(array: &ArrayRef) -> Result<Self> {
         let numbers = match array.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
                 let text = cast(array, &DataType::LargeUtf8)?;
@@ -182,7 +182,7 @@ pub fn of_scalar(value: &ScalarValue, column: &DataType) -> Option<Constant> {
         }
         _ => {}
     }
-    let keys = Keys::of(&value.to_array().ok()?).ok()?;
+    let keys = Keys::from_array(&value.to_array().ok()?).ok()?;
     let mut key = Vec::new();
     Some(if keys.write(0, &mut key) { Constant::Key(key) } else { Constant::Null })
 }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn keys(array: ArrayRef) -> Vec<Vec<u8>> {
-        let keys = Keys::of(&array).unwrap();
+        let keys = Keys::from_array(&array).unwrap();
         (0..array.len())
             .map(|row| {
                 let mut key = Vec::new();

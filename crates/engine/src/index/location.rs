@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_name_says_column_version_and_format() {
-        let (version, format) = (Tag::of(b"v"), Tag::of(b"f"));
+        let (version, format) = (Tag::hash(b"v"), Tag::hash(b"f"));
         for column in ["price", "a.b", "a/b c", "%", "é", "x/../y", "a%20b"] {
             let place = place("").unwrap();
             let data = Path::from("t/a.csv");

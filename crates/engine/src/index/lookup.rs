@@ -10,7 +10,9 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use sluicegate_index::Damaged;
-use sluicegate_index::layout::{self, AbsentMessage, LEAST_BYTES, MAGIC, Place, TopMessage};
+use sluicegate_index::layout::{
+    self, AbsentMessage, LEAST_BYTES, MAGIC, RecordLocation, TopMessage,
+};
 use sluicegate_index::span::Spans;
 
 use super::cover::Cover;
@@ -48,7 +50,7 @@ impl From<&ObjectMeta> for IndexObject {
 
 /// The properties that an index must have to be used.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct IndexIdentity<'a> {
     /// The data object, in the version that is read.
     pub data: &'a ObjectMeta,
     /// The name of the column.
@@ -109,7 +111,7 @@ impl OpenIndex {
     /// # Errors
     ///
     /// The property that differs.
-    pub fn check(&self, about: About<'_>) -> Result<()> {
+    pub fn check(&self, about: IndexIdentity<'_>) -> Result<()> {
         let top = &self.top;
         if top.data != about.data.location.as_ref() {
             return exec_err!("it is about {}", top.data);
@@ -134,7 +136,7 @@ impl OpenIndex {
     /// # Errors
     ///
     /// If a block cannot be read, or is damaged.
-    pub async fn find(&mut self, spans: &Spans) -> Result<Vec<Place>> {
+    pub async fn find(&mut self, spans: &Spans) -> Result<Vec<RecordLocation>> {
         let numbers = self.top.blocks_with(spans);
         let places = self.top.places();
         let mut found = Vec::new();
@@ -167,7 +169,7 @@ impl OpenIndex {
         self.requests += requests;
         self.bytes += received;
         found.sort_unstable();
-        let in_object = |place: &Place| {
+        let in_object = |place: &RecordLocation| {
             place.first.checked_add(place.bytes).is_some_and(|end| end <= self.top.end())
         };
         if !found.iter().all(in_object) {
@@ -198,7 +200,7 @@ impl OpenIndex {
             return exec_err!("it is no index");
         }
         let places = self.top.places();
-        let mut last: Option<(Vec<u8>, Place)> = None;
+        let mut last: Option<(Vec<u8>, RecordLocation)> = None;
         let absent = self.top.absent.as_ref().map(AbsentMessage::span);
         let (mut entries, mut sorted, mut inside, mut present) = (0, true, true, true);
         let mut cover = Cover::default();

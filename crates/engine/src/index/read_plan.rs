@@ -6,7 +6,7 @@ use crate::store::ranges::PIECE_BYTES;
 
 /// The cost of a request and the size of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadPlan {
     /// The number of bytes that cost as much as a request.
     pub request: u64,
     /// The most ranges in one request, at least 1.
@@ -15,7 +15,7 @@ pub struct Reading {
     pub gap: u64,
 }
 
-impl Reading {
+impl ReadPlan {
     /// Uses as many ranges per request as the store accepts if that is cheaper than one by one. It is not if requests
     /// cost less than the overhead of an answer's parts.
     #[must_use]
@@ -67,18 +67,18 @@ mod tests {
 
     #[test]
     fn several_ranges_are_asked_for_where_that_is_better() {
-        let several = Reading::new(7500, 100);
+        let several = ReadPlan::new(7500, 100);
         assert_eq!((several.ranges_per_request, several.gap), (100, 235));
-        assert_eq!(several.one_by_one(), Reading::new(7500, 1));
-        assert_eq!(Reading::new(7500, 0), Reading::new(7500, 1));
-        assert_eq!(Reading::new(7500, 1).gap, 7500);
+        assert_eq!(several.one_by_one(), ReadPlan::new(7500, 1));
+        assert_eq!(ReadPlan::new(7500, 0), ReadPlan::new(7500, 1));
+        assert_eq!(ReadPlan::new(7500, 1).gap, 7500);
         // If a request costs nothing, there is no reason to save any.
-        assert_eq!(Reading::new(100, 100), Reading::new(100, 1));
+        assert_eq!(ReadPlan::new(100, 100), ReadPlan::new(100, 1));
     }
 
     #[test]
     fn requests_are_as_many_as_ranges_and_bytes_take() {
-        let several = Reading::new(7500, 100);
+        let several = ReadPlan::new(7500, 100);
         assert_eq!(several.requests(0.0, 0.0), 0.0);
         assert_eq!(several.requests(3.0, 300.0), 1.0);
         assert_eq!(several.requests(1000.0, 100_000.0), 10.0);

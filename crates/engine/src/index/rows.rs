@@ -15,7 +15,7 @@ use futures::StreamExt;
 use object_store::{ObjectMeta, ObjectStore};
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, RowSelection};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
-use sluicegate_index::layout::Place;
+use sluicegate_index::layout::RecordLocation;
 use sluicegate_index::ranges::coalesced;
 
 use super::create::{Collected, Collector, Column};
@@ -55,7 +55,7 @@ pub async fn collect_rows(
         let values = values?;
         let places = row..row + values.num_rows() as u64;
         row = places.end;
-        collector.add(&values, places.map(|row| Place { first: row, bytes: 1 }))?;
+        collector.add(&values, places.map(|row| RecordLocation { first: row, bytes: 1 }))?;
         let now = as_bytes(&got).min(data.size);
         advance(now - advanced);
         advanced = now;
@@ -116,7 +116,7 @@ fn row_bytes(footer: &ParquetMetaData) -> u64 {
 
 /// A selection of some rows of an object with `rows` rows, by their places in order.
 #[must_use]
-pub fn selection(places: &[Place], rows: u64) -> RowSelection {
+pub fn selection(places: &[RecordLocation], rows: u64) -> RowSelection {
     let number = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
     let ranges = coalesced(places, 0).into_iter();
     let ranges = ranges.map(|range| number(range.start)..number(range.end));
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn rows_are_selected_by_their_numbers() {
-        let row = |row| Place { first: row, bytes: 1 };
+        let row = |row| RecordLocation { first: row, bytes: 1 };
         let selected = selection(&[row(0), row(1), row(5), row(6), row(9)], 12);
         let expected = [
             RowSelector::select(2),

@@ -20,7 +20,7 @@ pub enum Scale {
 impl Scale {
     /// The scale of the keys between two, for a column whose type has this name in index objects.
     #[must_use]
-    pub fn of(type_name: &str, low: &[u8], high: &[u8]) -> Self {
+    pub fn between(type_name: &str, low: &[u8], high: &[u8]) -> Self {
         match type_name {
             "Utf8" => Self::Text(low.iter().zip(high).take_while(|(a, b)| a == b).count()),
             "Float64" => Self::Double,
@@ -101,11 +101,11 @@ mod tests {
             let Some(Constant::Key(mut key)) = key::of_scalar(&value, &data_type) else {
                 panic!("{value}")
             };
-            let at = Scale::of(&name, &key, &key).at(&key);
+            let at = Scale::between(&name, &key, &key).at(&key);
             assert!((at - expected).abs() <= expected.abs() * 1e-9, "{value}: {at}");
             // The key just beyond is at the same place, within the precision.
             key.push(0);
-            assert_eq!(Scale::of(&name, &key, &key).at(&key), at);
+            assert_eq!(Scale::between(&name, &key, &key).at(&key), at);
         };
         for number in [0, 1, -1, 255, 256, -256, -257, 65_535, 65_536, i64::MAX, i64::MIN] {
             check(number.into(), number as f64);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn text_lies_where_it_differs() {
-        let scale = Scale::of("Utf8", b"item-a", b"item-c");
+        let scale = Scale::between("Utf8", b"item-a", b"item-c");
         let [a, b, c] = ["item-a", "item-b", "item-c"].map(|text| scale.at(text.as_bytes()));
         assert!(a < b && b < c && ((b - a) / (c - a) - 0.5).abs() < 1e-9, "{a} {b} {c}");
         assert!(scale.at(&NULL) > c);

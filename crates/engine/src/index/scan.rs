@@ -25,22 +25,22 @@ use futures::future::join_all;
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 use parquet::arrow::arrow_reader::RowSelection;
-use sluicegate_index::layout::Place;
+use sluicegate_index::layout::RecordLocation;
 use sluicegate_index::ranges::coalesced;
 use sluicegate_index::span::Spans;
 
 use super::one_file::one_file;
 use super::record_boundaries::Borders;
 use super::record_ranges::{RecordRanges, within_record};
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::context::counters::Counters;
 use crate::context::notes::Notes;
 use crate::index::discovery::FileIndexes;
-use crate::index::estimate::{Selected, Shape, best_together, selected};
+use crate::index::estimate::{SelectionEstimate, Shape, best_together, selected};
 use crate::index::filter::spans_of;
 use crate::index::key;
-use crate::index::lookup::{About, IndexObject, OpenIndex};
-use crate::index::read_plan::Reading;
+use crate::index::lookup::{IndexIdentity, IndexObject, OpenIndex};
+use crate::index::read_plan::ReadPlan;
 use crate::index::rows::selection;
 use crate::pushdown::float_bounds::distrusting;
 use crate::store::endpoints::Endpoints;
@@ -57,18 +57,18 @@ use sluicegate_guards::sql_types::sql_type;
 
 /// The index look-up of a scan.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct IndexLookup {
     /// The columns to look up. The scan reads the records that the indexes of all these columns lead to.
-    pub columns: Vec<AskedColumn>,
+    pub columns: Vec<ColumnLookup>,
     /// The sizes of the requests for records.
-    pub reading: Reading,
+    pub reading: ReadPlan,
     /// The bucket of the index objects.
     pub store: ObjectStoreUrl,
 }
 
 /// The look-up in the indexes of one column.
 #[derive(Debug, Clone)]
-pub struct AskedColumn {
+pub struct ColumnLookup {
     /// The column's position in the table.
     pub column: usize,
     /// The condition on the rows, over the table's columns. The scan may return other rows, too, so an operator above
@@ -81,9 +81,9 @@ pub struct AskedColumn {
 #[derive(Clone)]
 pub struct IndexedSource {
     inner: Arc<dyn FileSource>,
-    asked: Asked,
+    asked: IndexLookup,
     format: Format,
-    wanted: Arc<[Wanted]>,
+    wanted: Arc<[KeyRanges]>,
     /// The run-time state. It is none while the source is in a plan.
     bound: Option<Bound>,
     metrics: ExecutionPlanMetricsSet,
@@ -91,7 +91,7 @@ pub struct IndexedSource {
 
 /// The look-up in the indexes of one column, as spans of keys.
 #[derive(Debug)]
-struct Wanted {
+struct KeyRanges {
     column: usize,
     name: String,
     type_name: String,
@@ -113,20 +113,20 @@ impl IndexedSource {
     /// # Errors
     ///
     /// The reason if that is not possible.
-    pub fn replace(config: &FileScanConfig, asked: Asked) -> Result<FileScanConfig, Why> {
-        let format = Format::of(config)?;
+    pub fn replace(config: &FileScanConfig, asked: IndexLookup) -> Result<FileScanConfig, Reason> {
+        let format = Format::from_scan(config)?;
         let schema = config.file_source().table_schema().file_schema();
-        let wanted = |asked: &AskedColumn| {
+        let wanted = |asked: &ColumnLookup| {
             let field = schema.fields().get(asked.column).ok_or("there is no such column")?;
             let type_name = key::type_name(field.data_type()).ok_or_else(|| {
-                Why::new(format!("values of type {} have no index", sql_type(field.data_type())))
+                Reason::new(format!("values of type {} have no index", sql_type(field.data_type())))
             })?;
             let name = field.name().clone();
             let spans = spans_of(&asked.filter, asked.column, field.data_type())
-                .ok_or_else(|| Why::new(format!("the filter says nothing about {name}")))?;
-            Ok(Wanted { column: asked.column, name, type_name, spans })
+                .ok_or_else(|| Reason::new(format!("the filter says nothing about {name}")))?;
+            Ok(KeyRanges { column: asked.column, name, type_name, spans })
         };
-        let wanted = asked.columns.iter().map(wanted).collect::<Result<_, Why>>()?;
+        let wanted = asked.columns.iter().map(wanted).collect::<Result<_, Reason>>()?;
         let inner = config.file_source();
         let source = Self {
             inner: distrusting(inner).unwrap_or_else(|| Arc::clone(inner)),
@@ -141,7 +141,7 @@ impl IndexedSource {
 
     /// The look-up of the scan.
     #[must_use]
-    pub fn asked(&self) -> &Asked {
+    pub fn lookup(&self) -> &IndexLookup {
         &self.asked
     }
 
@@ -159,7 +159,7 @@ impl IndexedSource {
     pub(crate) fn bound(&self, data: &ObjectStoreUrl, context: &Arc<TaskContext>) -> Result<Self> {
         let config = context.session_config();
         let endpoint =
-            Endpoints::of(config.options()).and_then(|endpoints| endpoints.serving(data));
+            Endpoints::from_options(config.options()).and_then(|endpoints| endpoints.serving(data));
         let bound = Bound {
             indexes: context.runtime_env().object_store(&self.asked.store)?,
             context: Arc::clone(context),
@@ -234,7 +234,7 @@ impl FileSource for IndexedSource {
                     let filter = &self.asked.columns[number].filter;
                     write!(f, "{before}{} by {filter}", wanted.name)?;
                 }
-                let Reading { gap, ranges_per_request, .. } = self.asked.reading;
+                let ReadPlan { gap, ranges_per_request, .. } = self.asked.reading;
                 write!(f, ", gap={gap}")?;
                 match ranges_per_request {
                     0 | 1 => Ok(()),
@@ -340,24 +340,24 @@ impl FileOpener for IndexedOpener {
                 expected.check(&shared.store, &file.object_meta).await?;
             }
             match shared.find(&file).await {
-                Found::Records(records) => shared.read(file, &records).await,
-                Found::Rows(rows) => {
+                LookupOutcome::Records(records) => shared.read(file, &records).await,
+                LookupOutcome::Rows(rows) => {
                     shared.whole(file.with_extension(ParquetRowSelection::new(rows)))
                 }
-                Found::TooMany => {
+                LookupOutcome::TooMany => {
                     shared.metrics.whole.add(1);
                     shared.whole(file)
                 }
-                Found::NoIndex => shared.whole(file),
+                LookupOutcome::NoIndex => shared.whole(file),
             }
         }))
     }
 }
 
 /// The result of looking up a file in its indexes.
-enum Found {
+enum LookupOutcome {
     /// The places of the records.
-    Records(Vec<Place>),
+    Records(Vec<RecordLocation>),
     /// The rows of a Parquet file.
     Rows(RowSelection),
     /// Too many records: reading the whole file is cheaper.
@@ -368,9 +368,9 @@ enum Found {
 
 impl Shared {
     /// Looks up a file in its indexes. An error in an index is never fatal: the file can be read without it.
-    async fn find(&self, file: &PartitionedFile) -> Found {
+    async fn find(&self, file: &PartitionedFile) -> LookupOutcome {
         let known = file.extension::<FileIndexes>();
-        let of = |wanted: &Wanted| Some(known?.of(wanted.column)?.object.clone());
+        let of = |wanted: &KeyRanges| Some(known?.for_column(wanted.column)?.object.clone());
         let objects = self.source.wanted.iter().filter_map(|wanted| Some((wanted, of(wanted)?)));
         let opened: Vec<_> = join_all(objects.map(|(wanted, object)| async move {
             (wanted, self.open(file, wanted, object).await)
@@ -378,9 +378,9 @@ impl Shared {
         .await;
         if opened.is_empty() {
             self.metrics.whole.add(1);
-            return Found::NoIndex;
+            return LookupOutcome::NoIndex;
         }
-        let mut indexes: Vec<(&Wanted, OpenIndex)> = Vec::new();
+        let mut indexes: Vec<(&KeyRanges, OpenIndex)> = Vec::new();
         for (wanted, opened) in opened {
             let alike = opened.and_then(|index| match indexes.first() {
                 Some((_, first)) if first.top.records != index.top.records => {
@@ -405,7 +405,7 @@ impl Shared {
     }
 
     /// Counts and notes that an index is not used.
-    fn distrust(&self, file: &PartitionedFile, wanted: &Wanted, why: DataFusionError) {
+    fn distrust(&self, file: &PartitionedFile, wanted: &KeyRanges, why: DataFusionError) {
         self.metrics.fallbacks.add(1);
         if let Some(counters) = &self.bound.counters {
             counters.fallback();
@@ -424,12 +424,12 @@ impl Shared {
     async fn open(
         &self,
         file: &PartitionedFile,
-        wanted: &Wanted,
+        wanted: &KeyRanges,
         object: IndexObject,
     ) -> Result<OpenIndex> {
         let index = OpenIndex::open(Arc::clone(&self.bound.indexes), object).await?;
         let format = &self.source.format;
-        let checked = index.check(About {
+        let checked = index.check(IndexIdentity {
             data: &file.object_meta,
             column: &wanted.name,
             position: format.position(wanted.column),
@@ -444,18 +444,22 @@ impl Shared {
     }
 
     /// Looks up the records that all indexes lead to. Indexes that cost more than they save are not used.
-    async fn look_up(&self, file: &PartitionedFile, indexes: &mut [(&Wanted, OpenIndex)]) -> Found {
-        let Some((_, first)) = indexes.first() else { return Found::NoIndex };
+    async fn look_up(
+        &self,
+        file: &PartitionedFile,
+        indexes: &mut [(&KeyRanges, OpenIndex)],
+    ) -> LookupOutcome {
+        let Some((_, first)) = indexes.first() else { return LookupOutcome::NoIndex };
         let (reading, rows) = (&self.source.asked.reading, first.top.records);
         let width = IndexedSource::width(self.source.inner.as_ref());
         let shape = Shape::new(file.object_meta.size, &first.top, width);
-        let selected: Vec<Selected> =
+        let selected: Vec<SelectionEstimate> =
             indexes.iter().map(|(wanted, index)| selected(&index.top, &wanted.spans)).collect();
         let together =
             |some: &[usize]| shape.looking_up(some.iter().map(|one| &selected[*one]), reading);
         let used = best_together(selected.len(), |some| together(some).weight(reading));
         if shape.is_too_much(together(&used).weight(reading), reading) {
-            return Found::TooMany;
+            return LookupOutcome::TooMany;
         }
         let some = indexes.iter_mut().enumerate().filter(|(number, _)| used.contains(number));
         let looked =
@@ -463,7 +467,7 @@ impl Shared {
                 (*wanted, index.find(&wanted.spans).await)
             }))
             .await;
-        let mut found: Option<Vec<Place>> = None;
+        let mut found: Option<Vec<RecordLocation>> = None;
         for (wanted, places) in looked {
             match places {
                 Ok(places) => {
@@ -475,25 +479,25 @@ impl Shared {
                 Err(why) => self.distrust(file, wanted, why),
             }
         }
-        let Some(found) = found else { return Found::NoIndex };
+        let Some(found) = found else { return LookupOutcome::NoIndex };
         self.metrics.records.add(found.len());
         if self.source.format != Format::Parquet {
-            return Found::Records(found);
+            return LookupOutcome::Records(found);
         }
         let ranges = shape.reading(found.len() as f64, reading);
         if shape.is_too_much(reading.weight(ranges.requests, ranges.bytes), reading) {
-            return Found::TooMany;
+            return LookupOutcome::TooMany;
         }
-        Found::Rows(selection(&found, rows))
+        LookupOutcome::Rows(selection(&found, rows))
     }
 
     /// Reads the file without an index, or only its selected rows.
-    fn whole(&self, file: PartitionedFile) -> RowsOf {
+    fn whole(&self, file: PartitionedFile) -> RowsFuture {
         Ok(one_file(&self.config, &self.source.inner, file, &self.bound.context)?.boxed())
     }
 
     /// Reads the records by ranges and parses them as the table's format.
-    async fn read(&self, file: PartitionedFile, records: &[Place]) -> RowsOf {
+    async fn read(&self, file: PartitionedFile, records: &[RecordLocation]) -> RowsFuture {
         let mut reading = self.source.asked.reading;
         if self.many.are_refused() {
             reading = reading.one_by_one();
@@ -548,12 +552,12 @@ impl Shared {
     }
 }
 
-type RowsOf = Result<futures::stream::BoxStream<'static, Result<arrow::array::RecordBatch>>>;
+type RowsFuture = Result<futures::stream::BoxStream<'static, Result<arrow::array::RecordBatch>>>;
 
 /// The places that are in both lists. Both lists are sorted.
-fn in_both(a: &[Place], b: &[Place]) -> Vec<Place> {
+fn in_both(a: &[RecordLocation], b: &[RecordLocation]) -> Vec<RecordLocation> {
     let mut others = b.iter().peekable();
-    let is_in_others = |place: &&Place| {
+    let is_in_others = |place: &&RecordLocation| {
         while others.next_if(|other| other < place).is_some() {}
         others.peek() == Some(place)
     };
@@ -566,8 +570,8 @@ mod tests {
 
     #[test]
     fn records_must_be_in_both() {
-        let places = |firsts: &[u64]| -> Vec<Place> {
-            firsts.iter().map(|first| Place { first: *first, bytes: 3 }).collect()
+        let places = |firsts: &[u64]| -> Vec<RecordLocation> {
+            firsts.iter().map(|first| RecordLocation { first: *first, bytes: 3 }).collect()
         };
         let (a, b) = (places(&[1, 5, 9, 20]), places(&[0, 5, 6, 20, 21]));
         assert_eq!(in_both(&a, &b), places(&[5, 20]));

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-use sluicegate_index::layout::{Place, read_number, write_number};
+use sluicegate_index::layout::{RecordLocation, read_number, write_number};
 
 /// The memory of the entries of a run, in bytes.
 pub const RUN_BYTES: usize = 64 * 1024 * 1024;
@@ -27,7 +27,7 @@ pub struct Sorter {
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     key: (usize, usize),
-    place: Place,
+    place: RecordLocation,
 }
 
 impl Sorter {
@@ -42,7 +42,7 @@ impl Sorter {
     /// # Errors
     ///
     /// If a run cannot be written.
-    pub fn push(&mut self, key: &[u8], place: Place) -> io::Result<()> {
+    pub fn push(&mut self, key: &[u8], place: RecordLocation) -> io::Result<()> {
         let start = self.keys.len();
         self.keys.extend_from_slice(key);
         self.entries.push(Entry { key: (start, self.keys.len()), place });
@@ -62,7 +62,7 @@ impl Sorter {
         self.keys.clear();
         self.entries.clear();
         if self.runs.len() == MOST_RUNS {
-            let mut merged = Merge::of(std::mem::take(&mut self.runs))?;
+            let mut merged = Merge::open(std::mem::take(&mut self.runs))?;
             let mut run = RunWriter::new()?;
             while let Some((key, place)) = merged.next_entry()? {
                 run.write(&key, place)?;
@@ -91,7 +91,7 @@ impl Sorter {
         if !self.entries.is_empty() {
             self.spill()?;
         }
-        Ok(Sorted::Runs(Merge::of(self.runs)?))
+        Ok(Sorted::Runs(Merge::open(self.runs)?))
     }
 }
 
@@ -110,7 +110,7 @@ impl Sorted {
     /// # Errors
     ///
     /// If a run cannot be read.
-    pub fn next_entry(&mut self) -> io::Result<Option<(Vec<u8>, Place)>> {
+    pub fn next_entry(&mut self) -> io::Result<Option<(Vec<u8>, RecordLocation)>> {
         match self {
             Self::Here { keys, entries } => Ok(entries.next().map(|entry| {
                 let key = keys[entry.key.0..entry.key.1].to_vec();
@@ -134,7 +134,7 @@ impl RunWriter {
         Ok(Self { file, bytes: Vec::new() })
     }
 
-    fn write(&mut self, key: &[u8], place: Place) -> io::Result<()> {
+    fn write(&mut self, key: &[u8], place: RecordLocation) -> io::Result<()> {
         self.bytes.clear();
         write_number(key.len() as u64, &mut self.bytes);
         self.bytes.extend_from_slice(key);
@@ -155,11 +155,11 @@ impl RunWriter {
 pub struct Merge {
     runs: Vec<BufReader<File>>,
     /// The next entry of each run, with the number of the run.
-    next: BinaryHeap<Reverse<(Vec<u8>, Place, usize)>>,
+    next: BinaryHeap<Reverse<(Vec<u8>, RecordLocation, usize)>>,
 }
 
 impl Merge {
-    fn of(files: Vec<File>) -> io::Result<Self> {
+    fn open(files: Vec<File>) -> io::Result<Self> {
         let runs = files.into_iter().map(|file| BufReader::with_capacity(BUFFER, file)).collect();
         let mut merge = Self { runs, next: BinaryHeap::new() };
         for number in 0..merge.runs.len() {
@@ -175,11 +175,11 @@ impl Merge {
         run.read_exact(&mut key)?;
         let mut field = || number_from(run)?.ok_or_else(ended);
         let (first, bytes) = (field()?, field()?);
-        self.next.push(Reverse((key, Place { first, bytes }, number)));
+        self.next.push(Reverse((key, RecordLocation { first, bytes }, number)));
         Ok(())
     }
 
-    fn next_entry(&mut self) -> io::Result<Option<(Vec<u8>, Place)>> {
+    fn next_entry(&mut self) -> io::Result<Option<(Vec<u8>, RecordLocation)>> {
         let Some(Reverse((key, place, number))) = self.next.pop() else { return Ok(None) };
         self.refill(number)?;
         Ok(Some((key, place)))
@@ -221,7 +221,7 @@ mod tests {
             let mut expected = Vec::new();
             for (number, key) in keys.iter().enumerate() {
                 // The order differs from that of the places.
-                let place = Place { first: (number as u64 * 7919) % 1000, bytes: 1 };
+                let place = RecordLocation { first: (number as u64 * 7919) % 1000, bytes: 1 };
                 sorter.push(key, place).unwrap();
                 expected.push((key.clone(), place));
             }

@@ -15,7 +15,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use sluicegate_s3select::dialect::ast::{Aggregate, Expr, Literal};
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::engine::explain::aggregate_in_sql;
 use crate::pushdown::predicate::Translator;
 use crate::scan::s3_scan::as_select_scan;
@@ -23,7 +23,7 @@ use crate::scan::s3_select::S3SelectSource;
 
 /// A partial aggregation of all rows that a Select scan returns. Only projections lie between the two.
 #[derive(Debug)]
-pub struct OverScan<'a> {
+pub struct ScanAggregate<'a> {
     /// The node of the scan.
     pub scan: &'a Arc<dyn ExecutionPlan>,
     /// The configuration of the scan.
@@ -34,20 +34,20 @@ pub struct OverScan<'a> {
     projections: Vec<ProjectionExprs>,
 }
 
-impl<'a> OverScan<'a> {
+impl<'a> ScanAggregate<'a> {
     /// Finds the scan of a partial aggregation.
     ///
     /// # Errors
     ///
     /// The reason why the store does not process exactly the rows that are aggregated.
-    pub fn of(partial: &'a AggregateExec) -> Result<Self, Why> {
+    pub fn from_partial(partial: &'a AggregateExec) -> Result<Self, Reason> {
         let mut projections = Vec::new();
         let mut below = partial.input();
         while let Some(projection) = below.downcast_ref::<ProjectionExec>() {
             projections.push(ProjectionExprs::new(projection.expr().iter().cloned()));
             below = projection.input();
         }
-        let filtered_here = Why::from("a filter is evaluated here");
+        let filtered_here = Reason::from("a filter is evaluated here");
         if below.is::<FilterExec>() {
             return Err(filtered_here);
         }
@@ -160,13 +160,16 @@ impl PartialStates {
     /// # Errors
     ///
     /// If an expression does not fit its input.
-    pub fn of(partial: &AggregateExec, over: &OverScan<'_>) -> Result<Result<Self, Why>> {
-        let mut answer = Answer { translator: over.translator(), states: Self::default() };
+    pub fn try_new(
+        partial: &AggregateExec,
+        over: &ScanAggregate<'_>,
+    ) -> Result<Result<Self, Reason>> {
+        let mut answer = StateColumns { translator: over.translator(), states: Self::default() };
         for (aggregate, filter) in partial.aggr_expr().iter().zip(partial.filter_expr()) {
             let args = aggregate.expressions().into_iter().map(|arg| over.down(arg));
             let args = args.collect::<Result<Vec<_>>>()?;
             let filter = filter.clone().map(|filter| over.down(filter)).transpose()?;
-            let Some(columns) = answer.of(aggregate, &args, filter.as_ref()) else {
+            let Some(columns) = answer.add_aggregate(aggregate, &args, filter.as_ref()) else {
                 let name = aggregate_in_sql(aggregate, filter.as_ref());
                 let profile = &over.source.profile().name;
                 let why =
@@ -183,14 +186,14 @@ impl PartialStates {
     }
 }
 
-struct Answer<'a> {
+struct StateColumns<'a> {
     translator: Translator<'a>,
     states: PartialStates,
 }
 
-impl Answer<'_> {
+impl StateColumns<'_> {
     /// The columns that make up an aggregate's partial state; `None` if the store cannot compute it.
-    fn of(
+    fn add_aggregate(
         &mut self,
         aggregate: &AggregateFunctionExpr,
         args: &[Arc<dyn PhysicalExpr>],
@@ -231,7 +234,7 @@ impl Answer<'_> {
             (None, None) => Operation::CountRows,
             _ => Operation::Count,
         };
-        let trusted = self.translator.trust(operation, TypeClass::Int) == Exactness::Exact;
+        let trusted = self.translator.exactness(operation, TypeClass::Int) == Exactness::Exact;
         trusted.then(|| self.column(StateExpr { filter, value, ..StateExpr::rows() }))
     }
 
@@ -263,7 +266,7 @@ impl Answer<'_> {
             (Aggregate::Min | Aggregate::Max, DataType::Date32) => TypeClass::Date,
             _ => return None,
         };
-        if self.translator.trust(operation, class) != Exactness::Exact {
+        if self.translator.exactness(operation, class) != Exactness::Exact {
             return None;
         }
         let value = Some(self.translator.exact_value(arg)?);

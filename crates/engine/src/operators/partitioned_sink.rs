@@ -84,7 +84,7 @@ impl DataSink for PartitionedSink {
         let buffered = options.execution.max_buffered_batches_per_output_file.get();
         // The number of folders is unlimited, and each has a writer of its own.
         let (opened, written) = unbounded_channel();
-        let folders = Folders::of(config, buffered, opened);
+        let folders = Folders::new(config, buffered, opened);
         let demux = SpawnedTask::spawn(folders.fill(rows));
         files.spawn_writer_tasks_and_join(context, demux, written, store).await
     }
@@ -103,7 +103,7 @@ struct Folders {
 }
 
 impl Folders {
-    fn of(
+    fn new(
         config: &FileSinkConfig,
         buffered: usize,
         files: UnboundedSender<(Path, Receiver<RecordBatch>)>,

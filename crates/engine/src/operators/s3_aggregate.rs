@@ -216,7 +216,7 @@ impl ExecutionPlan for S3AggregateExec {
         let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
         let counters = QueryCounters::of_task(&context, &endpoint);
         let batch_size = context.session_config().batch_size();
-        let options = SluiceOptions::of(context.session_config().options());
+        let options = SluiceOptions::from_options(context.session_config().options());
         let idle_timeout = options.idle_timeout.get();
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let shared = Arc::new(Shared {
@@ -280,7 +280,7 @@ impl Shared {
         let types = stored_types::check(scan, &file, &self.declared, &self.columns).await;
         let why = match types {
             Err(mismatch) => mismatch.to_string(),
-            Ok(()) => match self.ask(&file).await {
+            Ok(()) => match self.run_statement(&file).await {
                 Ok(batches) => match self.state(&batches) {
                     Ok(state) => return Ok(vec![state]),
                     Err(malformed) => malformed,
@@ -291,10 +291,10 @@ impl Shared {
         };
         tracing::info!(object = %file.object_meta.location, why, "aggregating the object here");
         self.metrics.fallback();
-        self.aggregate_here(file).await
+        self.aggregate_locally(file).await
     }
 
-    async fn ask(&self, file: &PartitionedFile) -> Result<Vec<RecordBatch>, Error> {
+    async fn run_statement(&self, file: &PartitionedFile) -> Result<Vec<RecordBatch>, Error> {
         let tally = self.metrics.tally(&self.select.bucket, file);
         self.select.send(&self.statement, file, &tally).await?.try_collect().await
     }
@@ -324,7 +324,7 @@ impl Shared {
         RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|e| e.to_string())
     }
 
-    async fn aggregate_here(&self, file: PartitionedFile) -> Result<Vec<RecordBatch>> {
+    async fn aggregate_locally(&self, file: PartitionedFile) -> Result<Vec<RecordBatch>> {
         let open = self.get.open(file, self.metrics.got().clone())?;
         let input = open.plan(&self.filters, &self.projection)?;
         let partial = replace_scan(&self.partial, input)?;

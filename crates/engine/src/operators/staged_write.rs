@@ -20,7 +20,7 @@ use super::partitioned_sink::with_folders;
 use crate::context::notes::some_of;
 use crate::store::query_counters::QueryCounters;
 use crate::store::staging::outcome;
-use crate::store::staging::{CommitError, Replaced, StagingStores, Uploads};
+use crate::store::staging::{CommitError, OverwrittenObject, StagingStores, Uploads};
 use sluicegate_guards::without_expressions;
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, and stages its writes: see
@@ -85,11 +85,11 @@ impl StagedWriteExec {
 }
 
 /// Resolves URLs to objects in the stores of a task.
-fn objects(urls: &[String], context: &TaskContext) -> Result<Vec<Replaced>> {
+fn objects(urls: &[String], context: &TaskContext) -> Result<Vec<OverwrittenObject>> {
     let object = |url: &String| {
         let Some((root, path)) = split(url) else { return internal_err!("{url} is no URL") };
         let store = context.runtime_env().object_store(ObjectStoreUrl::parse(root)?)?;
-        Ok(Replaced { store, location: Path::parse(path)? })
+        Ok(OverwrittenObject { store, location: Path::parse(path)? })
     };
     urls.iter().map(object).collect()
 }

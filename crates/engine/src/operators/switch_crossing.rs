@@ -17,8 +17,10 @@ use futures::{Stream, StreamExt};
 use sluicegate_pruning::Selection;
 
 use super::switch_prune::Side;
-use super::switch_run::{Crossed, Execution, SwitchState};
-use crate::operators::switch::{Alone, Late, Patience, SwitchPlan, Words, encode};
+use super::switch_run::{BatchOutcome, Execution, SwitchState};
+use crate::operators::switch::{
+    BypassPolicy, LateColumns, NoSwitchBaseline, SwitchPlan, Words, encode,
+};
 
 /// Bytes of an acknowledgement on the wire. An identifier without values fits the shortest Ethernet frame.
 const ACK_BYTES: usize = 64;
@@ -47,7 +49,7 @@ struct WireMetrics {
 
 /// Selects the optional metrics that a query shows.
 #[derive(Debug, Clone, Copy)]
-struct Shown {
+struct OptionalMetrics {
     optimum: bool,
     late: bool,
     early: bool,
@@ -55,7 +57,7 @@ struct Shown {
 }
 
 impl WireMetrics {
-    fn new(set: &ExecutionPlanMetricsSet, partition: usize, shown: Shown) -> Self {
+    fn new(set: &ExecutionPlanMetricsSet, partition: usize, shown: OptionalMetrics) -> Self {
         let count = |category, name: &'static str| {
             MetricBuilder::new(set).with_category(category).counter(name, partition)
         };
@@ -94,8 +96,8 @@ impl WireMetrics {
 pub(super) struct Crossing {
     input: SendableRecordBatchStream,
     plan: Arc<SwitchPlan>,
-    late: Arc<Late>,
-    patience: Patience,
+    late: Arc<LateColumns>,
+    patience: BypassPolicy,
     /// The switch; `None` if all rows bypass it.
     state: Option<Arc<SwitchState>>,
     from: (Side, usize),
@@ -103,7 +105,7 @@ pub(super) struct Crossing {
     words: Words,
     selection: Selection,
     /// Counter of the rows that the worker would ship without a switch, if enabled.
-    alone: Option<Alone>,
+    alone: Option<NoSwitchBaseline>,
     baseline: BaselineMetrics,
     wire: WireMetrics,
     partitions: usize,
@@ -115,7 +117,7 @@ impl Crossing {
     pub(super) fn new(
         input: SendableRecordBatchStream,
         plan: Arc<SwitchPlan>,
-        late: Arc<Late>,
+        late: Arc<LateColumns>,
         from: (Side, usize),
         partitions: usize,
         context: &TaskContext,
@@ -130,9 +132,9 @@ impl Crossing {
         let patience = if is_build { 0 } else { plan.patience };
         let is_again = from.0 == Side::Again;
         let alone = (plan.count_optimum && !is_again)
-            .then(|| Alone::new(&plan.algorithm, plan.key_words()))
+            .then(|| NoSwitchBaseline::new(&plan.algorithm, plan.key_words()))
             .flatten();
-        let shown = Shown {
+        let shown = OptionalMetrics {
             optimum: plan.count_optimum && !is_build && !is_again,
             late: !late.is_empty(),
             early: from.0 == Side::Probe,
@@ -140,7 +142,7 @@ impl Crossing {
         };
         Ok(Self {
             input,
-            patience: Patience::new(patience),
+            patience: BypassPolicy::new(patience),
             state,
             from,
             next_id: 0,
@@ -175,9 +177,9 @@ impl Crossing {
 
     fn cross(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let state = self.state.as_ref().filter(|_| self.patience.asks()).cloned();
+        let state = self.state.as_ref().filter(|_| self.patience.should_probe()).cloned();
         let (batch, seen) = match state {
-            Some(state) => self.ask(&state, batch)?,
+            Some(state) => self.prune_batch(&state, batch)?,
             None => {
                 self.wire.past.add(rows);
                 (batch, 0)
@@ -192,7 +194,11 @@ impl Crossing {
     }
 
     /// Returns the rows that the program forwards, and the number of packets that it saw.
-    fn ask(&mut self, state: &SwitchState, batch: RecordBatch) -> Result<(RecordBatch, usize)> {
+    fn prune_batch(
+        &mut self,
+        state: &SwitchState,
+        batch: RecordBatch,
+    ) -> Result<(RecordBatch, usize)> {
         let rows = batch.num_rows();
         encode(&self.plan.fields, &batch, &mut self.words)?;
         let crossed = state.cross(self.from, self.next_id, &self.words, &mut self.selection)?;
@@ -200,16 +206,16 @@ impl Crossing {
             alone.add(&self.words.columns, self.words.unseen());
         }
         let unseen: usize = self.words.unseen().iter().map(|w| w.count_ones() as usize).sum();
-        let seen = if crossed == Crossed::Seen { rows - unseen } else { 0 };
+        let seen = if crossed == BatchOutcome::Seen { rows - unseen } else { 0 };
         match &self.wire.early {
-            Some(early) if crossed == Crossed::Early => early.add(rows),
+            Some(early) if crossed == BatchOutcome::Early => early.add(rows),
             _ => self.wire.past.add(rows - seen),
         }
         let mut keep = self.selection.words().to_vec();
         keep.iter_mut().zip(self.words.unseen()).for_each(|(keep, unseen)| *keep |= unseen);
         let keep = BooleanBuffer::new(Buffer::from_vec(keep), 0, rows);
         let forwarded = keep.count_set_bits();
-        if crossed != Crossed::Early {
+        if crossed != BatchOutcome::Early {
             self.patience.learn(rows, rows - forwarded);
         }
         if forwarded == rows {

@@ -19,14 +19,14 @@ use datafusion::physical_plan::{
 };
 
 use super::switch_crossing::Crossing;
-use crate::operators::switch::{Late, SwitchPlan};
+use crate::operators::switch::{LateColumns, SwitchPlan};
 
 /// Sends the rows of all partitions (the workers) through one switch, which drops rows that the operator above (the
 /// master) does not need: `Q(prune(rows)) == Q(rows)`. If the switch holds sums of dropped rows,
 /// [`SwitchDrainExec`](super::switch_drain::SwitchDrainExec) reads them at the end.
 ///
 /// Only the columns that the query computes with cross the switch, and the row's identifier. The other columns are
-/// fetched for the rows that it let pass ([`Late`]).
+/// fetched for the rows that it let pass ([`LateColumns`]).
 ///
 /// Schema, partitioning and order are those of the input. The node is plain data; the state of the switch belongs to
 /// one execution of the [`SwitchExec`](super::switch_exec::SwitchExec) above. Without one, only the rows of a single
@@ -35,7 +35,7 @@ use crate::operators::switch::{Late, SwitchPlan};
 pub struct SwitchPruneExec {
     input: Arc<dyn ExecutionPlan>,
     plan: Arc<SwitchPlan>,
-    late: Arc<Late>,
+    late: Arc<LateColumns>,
     side: Side,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -72,7 +72,7 @@ impl SwitchPruneExec {
     /// Sends the rows of `input` through a switch, as one side of a query.
     #[must_use]
     pub fn on(side: Side, input: Arc<dyn ExecutionPlan>, plan: SwitchPlan) -> Self {
-        let late = Arc::new(Late::new(&plan.fields, &input.schema()));
+        let late = Arc::new(LateColumns::new(&plan.fields, &input.schema()));
         Self { input, plan: Arc::new(plan), late, side, metrics: ExecutionPlanMetricsSet::new() }
     }
 
@@ -88,7 +88,7 @@ impl SwitchPruneExec {
     }
 
     /// Returns the columns that are fetched for the rows that pass.
-    pub(crate) fn late(&self) -> &Late {
+    pub(crate) fn late_columns(&self) -> &LateColumns {
         &self.late
     }
 

@@ -8,7 +8,7 @@ use datafusion::common::{Result, exec_err, internal_datafusion_err, plan_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use sluicegate_pruning::algorithm::catalog::Configured;
-use sluicegate_pruning::algorithm::group_sum::Held;
+use sluicegate_pruning::algorithm::group_sum::GroupSums;
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
 use sluicegate_pruning::deployment::Flow;
 use sluicegate_pruning::{Entries, Pruner, Selection};
@@ -34,9 +34,9 @@ pub(super) struct Execution {
 
 /// The groups that a program holds at the end.
 #[derive(Debug)]
-pub(super) struct Drained {
+pub(super) struct DrainedState {
     /// The groups with their sums.
-    pub(super) groups: Vec<Held>,
+    pub(super) groups: Vec<GroupSums>,
     /// Number of cells that were read to find the groups.
     pub(super) cells: usize,
 }
@@ -159,7 +159,7 @@ impl Execution {
         context: &TaskContext,
         (partition, partitions): (usize, usize),
         program: usize,
-    ) -> Option<Drained> {
+    ) -> Option<DrainedState> {
         let execution = context.session_config().get_extension::<Self>()?;
         let mut drained = execution.drained.lock().unwrap_or_else(PoisonError::into_inner);
         let finished = drained.entry(program).or_default();
@@ -183,7 +183,7 @@ impl Side {
 
 /// The fate of a batch at the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Crossed {
+pub(super) enum BatchOutcome {
     /// The program saw it.
     Seen,
     /// It passed because not all keys of the build side are in the filter yet.
@@ -195,7 +195,7 @@ pub(super) enum Crossed {
 /// The state of one program. Packets of all partitions take turns, as on a real switch.
 #[derive(Debug)]
 pub(super) struct SwitchState {
-    inner: Mutex<Inner>,
+    inner: Mutex<SwitchRunState>,
     flows: HashMap<Side, u16>,
     /// True if the program identifies the sides of a join by its own flow numbers.
     by_role: bool,
@@ -204,7 +204,7 @@ pub(super) struct SwitchState {
 }
 
 #[derive(Debug)]
-struct Inner {
+struct SwitchRunState {
     pruner: Box<dyn Pruner>,
     forwarded: u64,
     trusted: u64,
@@ -221,7 +221,7 @@ struct Inner {
 
 impl SwitchState {
     fn new(plan: &SwitchPlan, flows: HashMap<Side, u16>, packed: Option<&Packed>) -> Self {
-        let inner = Inner {
+        let inner = SwitchRunState {
             pruner: match packed {
                 Some(packed) => packed.pruner(plan.program, plan.words()),
                 None => plan.algorithm.pruner(),
@@ -252,10 +252,10 @@ impl SwitchState {
     }
 
     /// Returns the groups that the program holds, once no row crosses it any more.
-    fn drain(&self) -> Drained {
+    fn drain(&self) -> DrainedState {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.open = true;
-        Drained { groups: inner.pruner.held(), cells: self.cells }
+        DrainedState { groups: inner.pruner.group_sums(), cells: self.cells }
     }
 
     /// Announces the number of partitions that will enter their keys.
@@ -287,7 +287,7 @@ impl SwitchState {
         first_id: u32,
         words: &Words,
         selection: &mut Selection,
-    ) -> Result<Crossed> {
+    ) -> Result<BatchOutcome> {
         let columns: Vec<&[u32]> = words.columns.iter().map(Vec::as_slice).collect();
         let bug = |error: &dyn std::fmt::Display| internal_datafusion_err!("switch: {error}");
         let flow = self.flow(side, partition);
@@ -311,11 +311,11 @@ impl SwitchState {
         inner.room = room.unwrap_or(0);
         if early || inner.open || most > inner.trusted {
             selection.fill(entries.len(), |_| true);
-            return Ok(if early { Crossed::Early } else { Crossed::Open });
+            return Ok(if early { BatchOutcome::Early } else { BatchOutcome::Open });
         }
         inner.pruner.prune(&entries, selection).map_err(|e| bug(&e))?;
         inner.forwarded += selection.forwarded() as u64;
-        Ok(Crossed::Seen)
+        Ok(BatchOutcome::Seen)
     }
 }
 
@@ -419,7 +419,7 @@ mod tests {
     }
 
     /// Returns the keys and the first sums that are handed over.
-    fn handed(drained: &Drained) -> Vec<(u64, u64)> {
+    fn handed(drained: &DrainedState) -> Vec<(u64, u64)> {
         let mut sums: Vec<_> = drained.groups.iter().map(|held| (held.key, held.sums[0])).collect();
         sums.sort_unstable();
         sums

@@ -13,11 +13,11 @@ use url::Url;
 use crate::context::read_layer::{LayeredStores, ReadLayer};
 
 /// The entity tags that an execution has seen, by store and path.
-type Seen = Arc<Mutex<HashMap<(String, Path), String>>>;
+type ObjectVersions = Arc<Mutex<HashMap<(String, Path), String>>>;
 
 /// Returns the runtime with stores that fail to read an object if an earlier read returned another version of it.
 pub(super) fn one_version(runtime: &RuntimeEnv) -> RuntimeEnv {
-    let seen = Seen::default();
+    let seen = ObjectVersions::default();
     let stores = LayeredStores::new(&runtime.object_store_registry, move |url: &Url| Snapshot {
         name: format!("{}://{}", url.scheme(), url.authority()),
         seen: Arc::clone(&seen),
@@ -29,7 +29,7 @@ pub(super) fn one_version(runtime: &RuntimeEnv) -> RuntimeEnv {
 #[derive(Debug)]
 struct Snapshot {
     name: String,
-    seen: Seen,
+    seen: ObjectVersions,
 }
 
 impl Snapshot {

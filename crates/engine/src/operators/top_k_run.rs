@@ -65,7 +65,7 @@ struct Bound {
 impl Bounded {
     /// Creates a scan of the rows within a bound over the table's columns. `parts` marks the parts of the scan that
     /// have such rows.
-    fn of(
+    fn new(
         config: &FileScanConfig,
         source: &S3SelectSource,
         sampling: &Sampling,
@@ -157,14 +157,14 @@ impl TopKRun {
         context: &Arc<TaskContext>,
     ) -> Arc<Bounded> {
         let bounded = match as_select_scan(scan.as_ref()) {
-            Some(scan) => self.ask(scan, sampling, context).await,
+            Some(scan) => self.read_candidates(scan, sampling, context).await,
             None => None,
         };
         Arc::new(bounded.unwrap_or_else(|| Bounded { scan: Arc::clone(scan), bound: None }))
     }
 
     /// Returns the bounded scan; `None` if all rows must be read.
-    async fn ask(
+    async fn read_candidates(
         &self,
         (config, source): (&FileScanConfig, &S3SelectSource),
         sampling: &Sampling,
@@ -175,11 +175,11 @@ impl TopKRun {
             Ok(bound) => bound,
             Err(error) => {
                 tracing::info!(%error, "a sample failed; every row is read");
-                threshold.say("none, the sample failed");
+                threshold.set("none, the sample failed");
                 return None;
             }
         };
-        threshold.say(of_sample.as_ref().map_or("none".to_owned(), ToString::to_string));
+        threshold.set(of_sample.as_ref().map_or("none".to_owned(), ToString::to_string));
         let exact = match sampling.late {
             true => self.exact(config, source, sampling, of_sample.as_ref(), context).await,
             false => None,
@@ -193,7 +193,7 @@ impl TopKRun {
         };
         // Creates the counter, so that it is shown even if it stays 0.
         self.counter("repairs");
-        match Bounded::of(config, source, sampling, bound, parts.as_deref()) {
+        match Bounded::new(config, source, sampling, bound, parts.as_deref()) {
             Ok(bounded) => Some(bounded),
             Err(error) => {
                 tracing::info!(%error, "a bound does not fit its scan; every row is read");
@@ -210,7 +210,7 @@ impl TopKRun {
         sampling: &Sampling,
         context: &Arc<TaskContext>,
     ) -> Result<Option<Arc<dyn PhysicalExpr>>> {
-        let sample = Sample::of(config, source, sampling, self.sample_metrics.clone())?;
+        let sample = Sample::try_new(config, source, sampling, self.sample_metrics.clone())?;
         let best = collect(sample.best(sampling.k)?, Arc::clone(context)).await?;
         let sampled = self.sample_metrics.clone_inner().output_rows().unwrap_or(0);
         self.counter("sample_rows").add(sampled);
@@ -240,11 +240,11 @@ impl TopKRun {
         let fallbacks = self.sample_metrics.clone_inner().sum_by_name("fallbacks");
         if fallbacks.is_some_and(|fallbacks| fallbacks.as_usize() > 0) {
             // Each request for a part of an object would then read the whole object.
-            threshold.say("none, the store refused the sample");
+            threshold.set("none, the store refused the sample");
             return None;
         }
         let found = async {
-            let keys = KeyScan::of(config, source, sampling, self.key_metrics.clone())?;
+            let keys = KeyScan::try_new(config, source, sampling, self.key_metrics.clone())?;
             let found = Exact::find(&keys, sampling, of_sample, context).await?;
             if found.is_some() || of_sample.is_none() {
                 return Ok(found);
@@ -257,19 +257,19 @@ impl TopKRun {
         self.counter("key_rows").add(rows);
         match found {
             Ok(Some(exact)) => {
-                threshold.say(exact.bound.to_string());
+                threshold.set(exact.bound.to_string());
                 self.counter("key_parts").add(exact.parts.len());
                 let asked = exact.parts.iter().filter(|has_one| **has_one).count();
                 self.counter("parts_left").add(asked);
                 Some(Some(exact))
             }
             Ok(None) => {
-                threshold.say("none");
+                threshold.set("none");
                 Some(None)
             }
             Err(error) => {
                 tracing::info!(%error, "sort columns could not be read; the sample must do");
-                threshold.say("none, the sort columns could not be read");
+                threshold.set("none, the sort columns could not be read");
                 None
             }
         }

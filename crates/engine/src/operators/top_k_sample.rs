@@ -69,7 +69,7 @@ impl TopKSampleExec {
     #[must_use]
     pub fn sample(&self, metrics: ExecutionPlanMetricsSet) -> Option<Sample> {
         let (config, source) = as_select_scan(self.input.as_ref())?;
-        Sample::of(config, source, &self.sampling, metrics).ok()
+        Sample::try_new(config, source, &self.sampling, metrics).ok()
     }
 }
 

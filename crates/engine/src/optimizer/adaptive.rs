@@ -12,8 +12,8 @@ use sluicegate_costmodel::{BytesPerSecond, ScanDemand};
 use super::choose::Plan;
 use crate::context::choice::Journal;
 use crate::context::config::{GroupBy, Join, Scan, SluiceOptions, TopK};
-use crate::scan::adaptive::{Instead, Stakes, TurningSource};
-use crate::scan::s3_scan::{S3Scan, as_turning_scan};
+use crate::scan::adaptive::{AdaptiveInputs, AdaptiveSource, SelectAlternative};
+use crate::scan::s3_scan::{S3Scan, as_adaptive_scan};
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoint::Endpoint;
 
@@ -31,7 +31,7 @@ pub(super) fn keep_open(
     if !decides(options) || demand.get_requests.0 <= partitions {
         return Ok(fetched);
     }
-    let stakes = Stakes::of(*demand, endpoint, options);
+    let stakes = AdaptiveInputs::new(*demand, endpoint, options);
     if !stakes.prefer_select(slow(stakes.link()), 1.0) {
         return Ok(fetched);
     }
@@ -41,12 +41,12 @@ pub(super) fn keep_open(
                 .downcast_ref::<DataSourceExec>()
                 .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
             let Some(config) = config else { return Ok(Transformed::no(node)) };
-            let instead = Instead {
+            let instead = SelectAlternative {
                 filters: source.filters().iter().map(|it| Arc::clone(&it.here)).collect(),
                 split: source.split(),
                 batch_size: source.batch_size(),
             };
-            Ok(match TurningSource::replace(config, endpoint, instead) {
+            Ok(match AdaptiveSource::replace(config, endpoint, instead) {
                 Ok(turning) => Transformed::yes(S3Scan::node(turning) as Plan),
                 Err(_) => Transformed::no(node),
             })
@@ -56,7 +56,7 @@ pub(super) fn keep_open(
 
 /// Returns true if the session forces no strategy for scans and the operators above them.
 fn decides(options: &ConfigOptions) -> bool {
-    let SluiceOptions { scan, join, top_k, group_by, .. } = SluiceOptions::of(options);
+    let SluiceOptions { scan, join, top_k, group_by, .. } = SluiceOptions::from_options(options);
     matches!((scan, join, top_k, group_by), (Scan::Auto, Join::Auto, TopK::Auto, GroupBy::Auto))
 }
 
@@ -67,7 +67,7 @@ fn slow(link: BytesPerSecond) -> BytesPerSecond {
 
 /// Returns EXPLAIN's note on a plan that may turn to Select.
 pub(super) fn note(plan: &Plan, endpoint: &Endpoint, options: &ConfigOptions) -> Option<String> {
-    let turns = || plan.exists(|node| Ok(as_turning_scan(node.as_ref()).is_some()));
+    let turns = || plan.exists(|node| Ok(as_adaptive_scan(node.as_ref()).is_some()));
     (Journal::explains(options) && turns().unwrap_or(false)).then(|| {
         let link = endpoint.hardware.link.bytes_per_second;
         format!(

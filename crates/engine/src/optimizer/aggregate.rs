@@ -10,19 +10,19 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 
-use super::choose::{Asked, Plan};
+use super::choose::{EndpointChoice, Plan};
 use super::key_paths::KeyPaths;
 use super::scan;
-use crate::context::choice::{Decision, Journal, Why};
+use crate::context::choice::{Decision, Journal, Reason};
 use crate::context::config;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::engine::explain::aggregate_in_sql;
-use crate::estimate::demand::{aggregate_demand, evaluated_here, of_aggregate};
-use crate::operators::partial_state::{OverScan, PartialStates};
+use crate::estimate::demand::{aggregate_demand, evaluated_locally, of_aggregate};
+use crate::operators::partial_state::{PartialStates, ScanAggregate};
 use crate::operators::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
 use crate::pushdown::statement::Statement;
 use crate::scan::s3_scan::as_select_scan;
-use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::store::chooser::{ForcedStrategy, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoint::Endpoint;
 
 /// The strategy that computes the aggregates in the store.
@@ -35,7 +35,7 @@ pub(super) fn question(
     _above: Option<&Plan>,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Result<Option<Asked>> {
+) -> Result<Option<EndpointChoice>> {
     let Some(partial) = node.downcast_ref::<AggregateExec>() else { return Ok(None) };
     let plain = *partial.mode() == AggregateMode::Partial
         && partial.group_expr().is_true_no_grouping()
@@ -45,46 +45,48 @@ pub(super) fn question(
         return Ok(None);
     }
     let partial = Arc::new(partial.clone());
-    let Some(Asked { endpoint, question: of_scan }) = question_below(node, paths, options)? else {
+    let Some(EndpointChoice { endpoint, question: of_scan }) =
+        question_below(node, paths, options)?
+    else {
         note_unsupported(node, &partial, options);
         return Ok(None);
     };
-    let ours = SluiceOptions::of(options);
+    let ours = SluiceOptions::from_options(options);
     let store = match ours.aggregate {
-        config::Aggregate::Here => Err(Why::from("sluice.aggregate = 'here'")),
+        config::Aggregate::Here => Err(Reason::from("sluice.aggregate = 'here'")),
         _ => in_store(&partial, &of_scan, &endpoint, options)?,
     };
     let mut ways = Vec::new();
-    let here = evaluated_here(node, of_aggregate(&partial), options);
+    let here = evaluated_locally(node, of_aggregate(&partial), options);
     for way in of_scan.ways {
         let strategy = way.strategy;
         let offer = match way.offer {
-            Ok(Offer { steps, statement, build }) => Ok(Offer {
+            Ok(StrategyPlan { steps, statement, build }) => Ok(StrategyPlan {
                 steps: steps.evaluating(here),
                 statement,
                 build: replace_scan(&partial, build)?,
             }),
             Err(why) => Err(why),
         };
-        ways.push(Way { strategy, offer });
+        ways.push(Strategy { strategy, offer });
     }
     // The first of equal strategies wins. Aggregating in the store comes after the scan's first strategy.
-    ways.insert(1.min(ways.len()), Way { strategy: STORE, offer: store });
+    ways.insert(1.min(ways.len()), Strategy { strategy: STORE, offer: store });
     let forced = match ours.aggregate {
         config::Aggregate::Store => Some(force_store()),
-        config::Aggregate::Auto if ours.scan == Scan::Select => {
-            of_scan.forced.map(|forced| Forced { strategies: vec![STORE, scan::SELECT], ..forced })
-        }
+        config::Aggregate::Auto if ours.scan == Scan::Select => of_scan
+            .forced
+            .map(|forced| ForcedStrategy { strategies: vec![STORE, scan::SELECT], ..forced }),
         _ => of_scan.forced,
     };
     let subject = format!("{} over {}", names(&partial), of_scan.subject);
     let notes = of_scan.notes;
-    let question = Question { operator: "aggregate", subject, ways, forced, notes };
-    Ok(Some(Asked { endpoint, question }))
+    let question = OperatorChoice { operator: "aggregate", subject, ways, forced, notes };
+    Ok(Some(EndpointChoice { endpoint, question }))
 }
 
-fn force_store() -> Forced {
-    Forced { setting: "sluice.aggregate = 'store'".to_owned(), strategies: vec![STORE] }
+fn force_store() -> ForcedStrategy {
+    ForcedStrategy { setting: "sluice.aggregate = 'store'".to_owned(), strategies: vec![STORE] }
 }
 
 /// Returns the aggregates as SQL, separated by commas.
@@ -102,8 +104,8 @@ fn note_unsupported(node: &Plan, aggregate: &AggregateExec, options: &ConfigOpti
         return;
     }
     Journal::note(options, || {
-        let why = Why::from("its input is more than a scan of one table");
-        let forced = SluiceOptions::of(options).aggregate == config::Aggregate::Store;
+        let why = Reason::from("its input is more than a scan of one table");
+        let forced = SluiceOptions::from_options(options).aggregate == config::Aggregate::Store;
         let unmet = forced.then(|| force_store().unmet(&why));
         Decision { unmet, ..Decision::refused("aggregate", STORE, names(aggregate), why) }
     });
@@ -114,7 +116,7 @@ pub(super) fn question_below(
     node: &Plan,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Result<Option<Asked>> {
+) -> Result<Option<EndpointChoice>> {
     let mut above = node;
     loop {
         let Some(below) = above.children().into_iter().next() else { return Ok(None) };
@@ -126,24 +128,27 @@ pub(super) fn question_below(
 }
 
 /// Checks that the store can run a scan. The error is the reason why it cannot.
-pub(super) fn possible(of_scan: &Question<Plan>) -> Result<(), Why> {
+pub(super) fn possible(of_scan: &OperatorChoice<Plan>) -> Result<(), Reason> {
     match of_scan.ways.iter().find(|way| way.strategy == scan::SELECT) {
-        Some(Way { offer: Err(why), .. }) => Err(why.clone()),
-        Some(Way { offer: Ok(_), .. }) => Ok(()),
+        Some(Strategy { offer: Err(why), .. }) => Err(why.clone()),
+        Some(Strategy { offer: Ok(_), .. }) => Ok(()),
         None => Err("the store cannot run the scan".into()),
     }
 }
 
 /// Returns the reason why a filter between an aggregation and its scan is evaluated locally, if there is one.
-pub(super) fn filtered_here(partial: &AggregateExec, endpoint: &Endpoint) -> Result<Option<Why>> {
+pub(super) fn filtered_locally(
+    partial: &AggregateExec,
+    endpoint: &Endpoint,
+) -> Result<Option<Reason>> {
     let mut below = partial.input();
     while let Some(projection) = below.downcast_ref::<ProjectionExec>() {
         below = projection.input();
     }
     let Some(filter) = below.downcast_ref::<FilterExec>() else { return Ok(None) };
     let Some((_, source)) = as_select_scan(filter.input().as_ref()) else { return Ok(None) };
-    let reasons = scan::filters_here(source, endpoint, Some(below))?;
-    Ok(reasons.into_iter().next().map(Why::new))
+    let reasons = scan::filters_locally(source, endpoint, Some(below))?;
+    Ok(reasons.into_iter().next().map(Reason::new))
 }
 
 /// Returns the aggregation in the store, or the reason why the store cannot compute every partial state exactly.
@@ -152,22 +157,22 @@ pub(super) fn filtered_here(partial: &AggregateExec, endpoint: &Endpoint) -> Res
 /// MIN and MAX of doubles are computed locally, because stores differ on NaN and -0.0.
 fn in_store(
     partial: &Arc<AggregateExec>,
-    of_scan: &Question<Plan>,
+    of_scan: &OperatorChoice<Plan>,
     endpoint: &Endpoint,
     options: &ConfigOptions,
-) -> Result<Result<Offer<Plan>, Why>> {
+) -> Result<Result<StrategyPlan<Plan>, Reason>> {
     if let Err(why) = possible(of_scan) {
         return Ok(Err(why));
     }
-    if let Some(why) = filtered_here(partial, endpoint)? {
+    if let Some(why) = filtered_locally(partial, endpoint)? {
         return Ok(Err(why));
     }
-    let over = match OverScan::of(partial) {
+    let over = match ScanAggregate::from_partial(partial) {
         Ok(over) => over,
         Err(why) => return Ok(Err(why)),
     };
     let (config, source) = (over.config, over.source);
-    let states = match PartialStates::of(partial, &over)? {
+    let states = match PartialStates::try_new(partial, &over)? {
         Ok(states) => states,
         Err(why) => return Ok(Err(why)),
     };
@@ -185,8 +190,8 @@ fn in_store(
     let exec = S3AggregateExec::new(config, statement, states, Arc::clone(partial));
     let demand = aggregate_demand(exec.shape()?, options);
     let Some(select) = demand.select() else {
-        return Ok(Err(Why::from("the store cannot run the scan")));
+        return Ok(Err(Reason::from("the store cannot run the scan")));
     };
     let statement = Some(exec.statement().sql());
-    Ok(Ok(Offer { steps: select.steps, statement, build: Arc::new(exec) }))
+    Ok(Ok(StrategyPlan { steps: select.steps, statement, build: Arc::new(exec) }))
 }

@@ -12,25 +12,26 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use super::key_paths::KeyPaths;
 use super::{adaptive, aggregate, group_by, join, scan, top_k};
 use crate::context::choice::Journal;
-use crate::store::chooser::{Chooser, Question};
+use crate::store::chooser::{Chooser, OperatorChoice};
 use crate::store::endpoint::Endpoint;
 
 /// A plan, as strategies build it.
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
 /// A choice of an operator, and the endpoint of its store.
-pub(super) struct Asked {
+pub(super) struct EndpointChoice {
     pub(super) endpoint: Arc<Endpoint>,
-    pub(super) question: Question<Plan>,
+    pub(super) question: OperatorChoice<Plan>,
 }
 
 /// Returns the choice of an operator for a node of the plan, if the node is of its kind. The arguments are the node,
 /// the node above, the paths of join keys in the plan, and the session's options.
-type Ask = fn(&Plan, Option<&Plan>, &KeyPaths, &ConfigOptions) -> Result<Option<Asked>>;
+type ChoiceFn =
+    fn(&Plan, Option<&Plan>, &KeyPaths, &ConfigOptions) -> Result<Option<EndpointChoice>>;
 
 /// All operators with a choice. The first one that returns a choice decides about the node and everything below it
 /// that its strategies rebuild. For example, an aggregate decides about its scan.
-const OPERATORS: [Ask; 4] =
+const OPERATORS: [ChoiceFn; 4] =
     [aggregate::question, group_by::question, top_k::question, scan::question];
 
 /// Replaces each operator with a choice by its best strategy.
@@ -39,7 +40,7 @@ pub(crate) struct Choose;
 
 impl PhysicalOptimizerRule for Choose {
     fn optimize(&self, plan: Plan, options: &ConfigOptions) -> Result<Plan> {
-        let paths = KeyPaths::of(&plan, options)?;
+        let paths = KeyPaths::find(&plan, options)?;
         join::note_unfollowed(&plan, &paths, options);
         choose(plan, None, &paths, options)
     }
@@ -66,8 +67,8 @@ fn choose(
             asked = ask(&node, above, paths, options)?;
         }
     }
-    if let Some(Asked { endpoint, question }) = asked {
-        let (plan, mut decision) = Chooser::of(&endpoint, options).choose(question)?;
+    if let Some(EndpointChoice { endpoint, question }) = asked {
+        let (plan, mut decision) = Chooser::for_endpoint(&endpoint, options).choose(question)?;
         decision.notes.extend(adaptive::note(&plan, &endpoint, options));
         Journal::note(options, || decision);
         return Ok(plan);

@@ -7,19 +7,19 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 
-use super::aggregate::{filtered_here, names, possible, question_below};
-use super::choose::{Asked, Plan};
+use super::aggregate::{filtered_locally, names, possible, question_below};
+use super::choose::{EndpointChoice, Plan};
 use super::join::expected_of_scan;
 use super::key_paths::KeyPaths;
 use super::scan;
-use crate::context::choice::{Decision, Journal, Why};
+use crate::context::choice::{Decision, Journal, Reason};
 use crate::context::config::{GroupBy, Scan, SluiceOptions};
 use crate::engine::explain::in_sql;
-use crate::estimate::demand::{GroupByDemand, evaluated_here, of_aggregate};
-use crate::operators::partial_state::OverScan;
+use crate::estimate::demand::{GroupByDemand, evaluated_locally, of_aggregate};
+use crate::operators::partial_state::ScanAggregate;
 use crate::operators::s3_aggregate::replace_scan;
-use crate::operators::s3_group_by::{Pushed, S3GroupByExec};
-use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::operators::s3_group_by::{GroupPushdown, S3GroupByExec};
+use crate::store::chooser::{ForcedStrategy, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoint::Endpoint;
 
 /// The strategy that fetches the objects and groups locally.
@@ -40,21 +40,23 @@ pub(super) fn question(
     _above: Option<&Plan>,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Result<Option<Asked>> {
+) -> Result<Option<EndpointChoice>> {
     let Some(partial) = node.downcast_ref::<AggregateExec>() else { return Ok(None) };
     if *partial.mode() != AggregateMode::Partial || partial.group_expr().is_true_no_grouping() {
         return Ok(None);
     }
     let partial = Arc::new(partial.clone());
-    let Some(Asked { endpoint, question: of_scan }) = question_below(node, paths, options)? else {
+    let Some(EndpointChoice { endpoint, question: of_scan }) =
+        question_below(node, paths, options)?
+    else {
         note_unsupported(node, &partial, options);
         return Ok(None);
     };
-    let ours = SluiceOptions::of(options);
+    let ours = SluiceOptions::from_options(options);
     let in_store = |pushed| in_store(&partial, pushed, &of_scan, &endpoint, paths, options);
-    let s3 = in_store(Pushed::Clause)?;
-    let case = in_store(Pushed::All)?;
-    let hybrid = in_store(Pushed::Largest)?;
+    let s3 = in_store(GroupPushdown::Clause)?;
+    let case = in_store(GroupPushdown::All)?;
+    let hybrid = in_store(GroupPushdown::Largest)?;
     // The cost model still chooses how much of the grouping the store does.
     let only_select =
         ours.group_by == GroupBy::Auto && ours.scan == Scan::Select && possible(&of_scan).is_ok();
@@ -74,11 +76,11 @@ pub(super) fn question(
         (group_by, _) => force(group_by),
     };
     let mut ways = vec![
-        Way { strategy: S3, offer: s3 },
-        Way { strategy: CASE, offer: case },
-        Way { strategy: HYBRID, offer: hybrid },
+        Strategy { strategy: S3, offer: s3 },
+        Strategy { strategy: CASE, offer: case },
+        Strategy { strategy: HYBRID, offer: hybrid },
     ];
-    let here = evaluated_here(node, of_aggregate(&partial), options);
+    let here = evaluated_locally(node, of_aggregate(&partial), options);
     for way in of_scan.ways {
         let strategy = match way.strategy {
             scan::GET => SERVER,
@@ -89,7 +91,7 @@ pub(super) fn question(
             Ok(_) if strategy == SERVER && (only_select || in_store_only) => {
                 Err("sluice.scan = 'select'".into())
             }
-            Ok(Offer { steps, statement, build }) => Ok(Offer {
+            Ok(StrategyPlan { steps, statement, build }) => Ok(StrategyPlan {
                 steps: steps.evaluating(here),
                 statement,
                 build: replace_scan(&partial, build)?,
@@ -98,12 +100,12 @@ pub(super) fn question(
         };
         // The first of equal strategies wins. Fetching all rows comes last, other strategies of the scan first.
         let place = if strategy == SERVER { ways.len() } else { 0 };
-        ways.insert(place, Way { strategy, offer });
+        ways.insert(place, Strategy { strategy, offer });
     }
     let subject = format!("{} over {}", subject(&partial), of_scan.subject);
     let notes = of_scan.notes;
-    let question = Question { operator: "group_by", subject, ways, forced, notes };
-    Ok(Some(Asked { endpoint, question }))
+    let question = OperatorChoice { operator: "group_by", subject, ways, forced, notes };
+    Ok(Some(EndpointChoice { endpoint, question }))
 }
 
 /// Returns the subject for EXPLAIN, such as `sum(x) by g`, or `g` alone.
@@ -123,8 +125,8 @@ fn note_unsupported(node: &Plan, partial: &AggregateExec, options: &ConfigOption
         return;
     }
     Journal::note(options, || {
-        let why = Why::from("its input is more than a scan of one table");
-        let forced = match SluiceOptions::of(options).group_by {
+        let why = Reason::from("its input is more than a scan of one table");
+        let forced = match SluiceOptions::from_options(options).group_by {
             in_store @ (GroupBy::S3 | GroupBy::Case | GroupBy::Hybrid) => force(in_store),
             GroupBy::Auto | GroupBy::Server | GroupBy::Filtered => None,
         };
@@ -133,11 +135,11 @@ fn note_unsupported(node: &Plan, partial: &AggregateExec, options: &ConfigOption
     });
 }
 
-fn with(forced: Forced, strategy: &'static str) -> Forced {
-    Forced { strategies: vec![strategy], ..forced }
+fn with(forced: ForcedStrategy, strategy: &'static str) -> ForcedStrategy {
+    ForcedStrategy { strategies: vec![strategy], ..forced }
 }
 
-fn force(group_by: GroupBy) -> Option<Forced> {
+fn force(group_by: GroupBy) -> Option<ForcedStrategy> {
     let strategies = match group_by {
         GroupBy::Auto => return None,
         GroupBy::Server => vec![SERVER],
@@ -146,22 +148,22 @@ fn force(group_by: GroupBy) -> Option<Forced> {
         GroupBy::S3 => vec![S3, CASE],
         GroupBy::Hybrid => vec![HYBRID],
     };
-    Some(Forced { setting: format!("sluice.group_by = '{group_by}'"), strategies })
+    Some(ForcedStrategy { setting: format!("sluice.group_by = '{group_by}'"), strategies })
 }
 
 /// Returns the aggregation in the store, or the reason why it is not possible.
 fn in_store(
     partial: &Arc<AggregateExec>,
-    pushed: Pushed,
-    of_scan: &Question<Plan>,
+    pushed: GroupPushdown,
+    of_scan: &OperatorChoice<Plan>,
     endpoint: &Endpoint,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Result<Result<Offer<Plan>, Why>> {
+) -> Result<Result<StrategyPlan<Plan>, Reason>> {
     let has_groups = || match (pushed, endpoint.profile().syntax.group_by) {
-        (Pushed::Clause, false) => {
+        (GroupPushdown::Clause, false) => {
             let name = &endpoint.profile().name;
-            Err(Why::new(format!(
+            Err(Reason::new(format!(
                 "the store has no GROUP BY (profile `{name}`): 's3' groups as 'case' does"
             )))
         }
@@ -170,10 +172,10 @@ fn in_store(
     if let Err(why) = possible(of_scan).and_then(|()| has_groups()) {
         return Ok(Err(why));
     }
-    if let Some(why) = filtered_here(partial, endpoint)? {
+    if let Some(why) = filtered_locally(partial, endpoint)? {
         return Ok(Err(why));
     }
-    let over = match OverScan::of(partial) {
+    let over = match ScanAggregate::from_partial(partial) {
         Ok(over) => over,
         Err(why) => return Ok(Err(why)),
     };
@@ -181,8 +183,8 @@ fn in_store(
         .source
         .repartitioned(options.execution.target_partitions, 0, None, over.config)?
         .unwrap_or_else(|| over.config.clone());
-    let sample_rows = SluiceOptions::of(options).group_by_sample;
-    let exec = match S3GroupByExec::of(config, Arc::clone(partial), pushed, sample_rows)? {
+    let sample_rows = SluiceOptions::from_options(options).group_by_sample;
+    let exec = match S3GroupByExec::try_new(config, Arc::clone(partial), pushed, sample_rows)? {
         Ok(exec) => exec,
         Err(why) => return Ok(Err(why)),
     };
@@ -190,14 +192,15 @@ fn in_store(
         return Ok(Err(why));
     }
     let asking = expected_of_scan(over.scan, over.source, paths, options);
-    let demand = GroupByDemand::of(&exec.shape()?, options);
-    let demand = asking.map_or(demand, |asking| demand.with_keys(asking.share, |it| asking.of(it)));
+    let demand = GroupByDemand::from_exec(&exec.shape()?, options);
+    let demand =
+        asking.map_or(demand, |asking| demand.with_keys(asking.share, |it| asking.apply_to(it)));
     let steps = match pushed {
-        Pushed::Clause => demand.clause_of_some(),
-        Pushed::All => demand.all(),
-        Pushed::Largest => demand.largest_worth_asking(&endpoint.hardware),
+        GroupPushdown::Clause => demand.clause_of_some(),
+        GroupPushdown::All => demand.all(),
+        GroupPushdown::Largest => demand.largest_groups_steps(&endpoint.hardware),
     };
     let steps = asking.map_or(steps.clone(), |asking| asking.after(steps));
     let statement = Some(exec.sql()?);
-    Ok(Ok(Offer { steps, statement, build: Arc::new(exec) }))
+    Ok(Ok(StrategyPlan { steps, statement, build: Arc::new(exec) }))
 }

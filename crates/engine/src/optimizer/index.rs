@@ -13,18 +13,18 @@ use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
 use sluicegate_s3select::byteranges::MAX_RANGES;
 
 use super::choose::Plan;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::index::discovery::FileIndexes;
-use crate::index::estimate::{Selected, Shape, Together, best_together, selected};
+use crate::index::estimate::{CombinedLookup, SelectionEstimate, Shape, best_together, selected};
 use crate::index::filter::{compares, spans_of};
 use crate::index::location::Place;
 use crate::index::lookup::top_bytes;
-use crate::index::read_plan::Reading;
-use crate::index::scan::{Asked, AskedColumn, IndexedSource};
+use crate::index::read_plan::ReadPlan;
+use crate::index::scan::{ColumnLookup, IndexLookup, IndexedSource};
 use crate::scan::s3_scan::S3Scan;
 use crate::scan::s3_select::S3SelectSource;
-use crate::store::chooser::{Offer, Way};
+use crate::store::chooser::{Strategy, StrategyPlan};
 use crate::store::endpoint::Endpoint;
 use crate::store::ranges::REQUESTS;
 use crate::text::format::Format;
@@ -40,14 +40,14 @@ pub(super) fn instead_of_select(
     above: Option<&Plan>,
     endpoint: &Endpoint,
     options: &ConfigOptions,
-) -> Result<Option<Way<Plan>>> {
+) -> Result<Option<Strategy<Plan>>> {
     let mut filters: Vec<_> =
         source.filters().iter().map(|filter| Arc::clone(&filter.here)).collect();
     filters.extend(of_node_above(above, |filter| source.output().unproject_expr(filter)));
     let get = source.get();
     let text =
         FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(get.source())).build();
-    way(&text, &filters, endpoint, options, |asked| {
+    strategy(&text, &filters, endpoint, options, |asked| {
         get.indexed_plan(config, asked, &source.exact_filters(), source.output())
     })
 }
@@ -58,13 +58,13 @@ pub(super) fn instead_of_get(
     above: Option<&Plan>,
     endpoint: &Endpoint,
     options: &ConfigOptions,
-) -> Result<Option<Way<Plan>>> {
+) -> Result<Option<Strategy<Plan>>> {
     let output = config.file_source().projection().cloned();
     let filters = of_node_above(above, |filter| match &output {
         Some(output) => output.unproject_expr(filter),
         None => Ok(Arc::clone(filter)),
     });
-    way(config, &filters, endpoint, options, |asked| {
+    strategy(config, &filters, endpoint, options, |asked| {
         let unlimited = FileScanConfigBuilder::from(config.clone()).with_limit(None).build();
         Ok(IndexedSource::replace(&unlimited, asked).map(|scan| S3Scan::node(scan) as Plan))
     })
@@ -82,37 +82,37 @@ fn of_node_above(
 
 /// Returns the strategy through an index for a scan with DataFusion's source: an offer, or the reason why there is
 /// none if that is of interest.
-fn way(
+fn strategy(
     config: &FileScanConfig,
     filters: &[Arc<dyn PhysicalExpr>],
     endpoint: &Endpoint,
     options: &ConfigOptions,
-    build: impl FnOnce(Asked) -> Result<Result<Plan, Why>>,
-) -> Result<Option<Way<Plan>>> {
+    build: impl FnOnce(IndexLookup) -> Result<Result<Plan, Reason>>,
+) -> Result<Option<Strategy<Plan>>> {
     let offer = match best(config, filters, endpoint, options)? {
-        Ok(best) => build(best.asked)?.map(|build| Offer {
+        Ok(best) => build(best.asked)?.map(|build| StrategyPlan {
             steps: best.steps,
             statement: Some(best.statement),
             build,
         }),
-        Err(Missing::Unasked) => return Ok(None),
-        Err(Missing::Because(why)) => Err(why),
+        Err(NoIndexReason::Unasked) => return Ok(None),
+        Err(NoIndexReason::Because(why)) => Err(why),
     };
-    Ok(Some(Way { strategy: INDEX, offer }))
+    Ok(Some(Strategy { strategy: INDEX, offer }))
 }
 
 /// The best indexes for a filter.
 struct Best {
-    asked: Asked,
+    asked: IndexLookup,
     steps: Steps,
     statement: String,
 }
 
 /// The reason why there are none.
-enum Missing {
+enum NoIndexReason {
     /// The table has no index, and the session does not force one.
     Unasked,
-    Because(Why),
+    Because(Reason),
 }
 
 fn best(
@@ -120,53 +120,55 @@ fn best(
     filters: &[Arc<dyn PhysicalExpr>],
     endpoint: &Endpoint,
     options: &ConfigOptions,
-) -> Result<Result<Best, Missing>> {
-    let ours = SluiceOptions::of(options);
-    let because = |why: Why| Ok(Err(Missing::Because(why)));
+) -> Result<Result<Best, NoIndexReason>> {
+    let ours = SluiceOptions::from_options(options);
+    let because = |why: Reason| Ok(Err(NoIndexReason::Because(why)));
     let forced = ours.scan == Scan::Index;
-    let fresh: BTreeSet<usize> = known(config)
+    let fresh: BTreeSet<usize> = fresh_indexes(config)
         .flat_map(|(_, indexes)| indexes.map(FileIndexes::fresh).unwrap_or_default())
         .map(|index| index.column)
         .collect();
-    if let Some(why) = known(config).find_map(|(_, indexes)| indexes?.unlisted()) {
-        return because(Why::new(format!("the indexes cannot be listed: {why}")));
+    if let Some(why) = fresh_indexes(config).find_map(|(_, indexes)| indexes?.unlisted()) {
+        return because(Reason::new(format!("the indexes cannot be listed: {why}")));
     }
     let schema = config.file_source().table_schema().file_schema();
     let name = |column: usize| schema.field(column).name().as_str();
     let unusable = |is_so: fn(&FileIndexes, usize) -> bool| -> Vec<&str> {
         (0..schema.fields().len())
-            .filter(|column| known(config).any(|(_, it)| it.is_some_and(|it| is_so(it, *column))))
+            .filter(|column| {
+                fresh_indexes(config).any(|(_, it)| it.is_some_and(|it| is_so(it, *column)))
+            })
             .filter(|column| !fresh.contains(column))
             .map(name)
             .collect()
     };
     let (stale, former) = (unusable(FileIndexes::is_stale), unusable(FileIndexes::is_former));
     if fresh.is_empty() {
-        return match (Format::of(config), stale.is_empty()) {
+        return match (Format::from_scan(config), stale.is_empty()) {
             (Err(why), _) if forced => because(why),
-            _ if !former.is_empty() => because(Why::new(format!(
+            _ if !former.is_empty() => because(Reason::new(format!(
                 "another version of this program made the index of {}; `sluice index create` makes \
                  a new one",
                 former.join(" and ")
             ))),
-            (_, false) => because(Why::new(format!(
+            (_, false) => because(Reason::new(format!(
                 "the objects have been replaced, or are read otherwise, since the index of {} was \
                  created; `sluice index create` makes a new one",
                 stale.join(" and ")
             ))),
             (Ok(_), true) if forced => {
-                because(Why::from("the table has no index; `sluice index create` makes one"))
+                because(Reason::from("the table has no index; `sluice index create` makes one"))
             }
-            _ => Ok(Err(Missing::Unasked)),
+            _ => Ok(Err(NoIndexReason::Unasked)),
         };
     }
     let request =
         gap(&endpoint.hardware, &endpoint.prices, ours.objective.into(), REQUESTS as u32).0;
     // DataFusion requests the pages of Parquet files separately.
-    let of_pages = matches!(Format::of(config), Ok(Format::Parquet));
+    let of_pages = matches!(Format::from_scan(config), Ok(Format::Parquet));
     let several = endpoint.profile().many_ranges && !of_pages;
     let most = if several { ours.ranges_per_request.min(MAX_RANGES) as u32 } else { 1 };
-    let reading = Reading::new(request, most);
+    let reading = ReadPlan::new(request, most);
     let place = Place::of(&config.object_store_url, &ours.index_location)?;
     let assumed = ours.selectivity.assumed();
     let mut about: Vec<Candidate> = Vec::new();
@@ -180,15 +182,16 @@ fn best(
         let filter = conjunction(filters);
         let Some(spans) = spans_of(&filter, column, of_type) else { continue };
         // The top of one index represents all files.
-        let top = known(config).find_map(|(_, it)| it?.of(column)?.sample.as_deref());
+        let top =
+            fresh_indexes(config).find_map(|(_, it)| it?.for_column(column)?.sample.as_deref());
         let selected = top.map(|top| match assumed {
-            Some(share) => Selected::assumed(top, share),
+            Some(share) => SelectionEstimate::assumed(top, share),
             None => selected(top, &spans),
         });
         about.push(Candidate {
             name: name(column),
             selected,
-            asked: AskedColumn { column, filter },
+            asked: ColumnLookup { column, filter },
         });
     }
     if about.is_empty() {
@@ -199,7 +202,7 @@ fn best(
         let (beside, others): (Vec<_>, Vec<_>) = fresh.into_iter().partition(compared);
         let names =
             |columns: Vec<usize>| columns.into_iter().map(name).collect::<Vec<_>>().join(", ");
-        return because(Why::new(match beside.is_empty() {
+        return because(Reason::new(match beside.is_empty() {
             true => format!(
                 "the filter compares no column that has an index ({}) with constants",
                 names(others)
@@ -219,7 +222,7 @@ fn best(
         numbers.truncate(1);
     }
     let used = some(&numbers);
-    let Priced { steps, without, files, .. } = priced(config, &used, &reading);
+    let PricedLookup { steps, without, files, .. } = priced(config, &used, &reading);
     let columns: Vec<_> =
         used.iter().map(|one| format!("{} by {}", one.name, one.asked.filter)).collect();
     let of_what = if used.len() > 1 { "of these columns" } else { "of it" };
@@ -239,7 +242,7 @@ fn best(
     let columns = columns.join(" and ");
     let statement = format!("{columns} (gaps of up to {gap}{several}{without}{share})");
     let columns = used.iter().map(|one| one.asked.clone()).collect();
-    let asked = Asked { columns, reading, store: place.store };
+    let asked = IndexLookup { columns, reading, store: place.store };
     Ok(Ok(Best { asked, steps, statement }))
 }
 
@@ -247,11 +250,11 @@ fn best(
 struct Candidate<'a> {
     name: &'a str,
     /// The records selected in the object whose index top is known.
-    selected: Option<Selected>,
-    asked: AskedColumn,
+    selected: Option<SelectionEstimate>,
+    asked: ColumnLookup,
 }
 
-fn known(
+fn fresh_indexes(
     config: &FileScanConfig,
 ) -> impl Iterator<Item = (&PartitionedFile, Option<&FileIndexes>)> {
     let files = config.file_groups.iter().flat_map(FileGroup::iter);
@@ -259,7 +262,7 @@ fn known(
 }
 
 /// The cost of a scan through some indexes.
-struct Priced {
+struct PricedLookup {
     steps: Steps,
     /// The cost as a number of bytes.
     weight: f64,
@@ -269,12 +272,12 @@ struct Priced {
 }
 
 /// Predicts the cost of a scan through the indexes of some columns together.
-fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading) -> Priced {
+fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &ReadPlan) -> PricedLookup {
     let (mut without, mut files) = (0, 0);
     let mut lookup = (0.0, 0.0);
     let mut records = (0.0, 0.0);
     let width = IndexedSource::width(config.file_source().as_ref());
-    for (file, indexes) in known(config) {
+    for (file, indexes) in fresh_indexes(config) {
         let size = file.object_meta.size;
         if size == 0 {
             continue;
@@ -282,7 +285,7 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
         files += 1;
         // A file is assumed to be read whole if the top of its index is unknown.
         let known = columns.iter().filter_map(|one| {
-            let index = indexes?.of(one.asked.column)?;
+            let index = indexes?.for_column(one.asked.column)?;
             let top = index.sample.as_deref().filter(|top| top.size > 0)?;
             Some((index, top, one.selected?))
         });
@@ -293,7 +296,7 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
             continue;
         };
         let shape = Shape::new(size, top, width);
-        let each: Vec<Selected> = known
+        let each: Vec<SelectionEstimate> = known
             .iter()
             .map(|(_, top, found)| found.of_share(size as f64 / top.size as f64))
             .collect();
@@ -304,7 +307,7 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
         if shape.is_too_much(together.weight(reading), reading) {
             records = (records.0 + 1.0, records.1 + shape.bytes as f64);
         } else {
-            let Together { index_requests, index_bytes, ranges, .. } = together;
+            let CombinedLookup { index_requests, index_bytes, ranges, .. } = together;
             lookup = (lookup.0 + index_requests, lookup.1 + index_bytes as f64);
             records = (records.0 + ranges.requests, records.1 + ranges.bytes);
         }
@@ -315,5 +318,5 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
     };
     let steps = Steps::InTurn(vec![phase("index", 2, lookup), phase("records", 1, records)]);
     let weight = reading.weight(lookup.0 + records.0, lookup.1 + records.1);
-    Priced { steps, weight, files, without }
+    PricedLookup { steps, weight, files, without }
 }

@@ -10,19 +10,19 @@ use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 
 use super::adaptive::keep_open;
-use super::choose::{Asked, Plan};
+use super::choose::{EndpointChoice, Plan};
 use super::index::{INDEX, instead_of_select};
-use super::key_paths::{Joined, KeyPaths};
-use super::scan::{fetched, filters_here, only_get, why_not};
+use super::key_paths::{JoinedScan, KeyPaths};
+use super::scan::{fetched, filters_locally, only_get, reason_against};
 use super::select_scan::of_bucket;
-use crate::context::choice::{Decision, Journal, Why};
+use crate::context::choice::{Decision, Journal, Reason};
 use crate::context::config::{Join, Scan, SluiceOptions};
 use crate::estimate::demand::scan_demand;
-use crate::scan::keys::ExpectedKeys;
+use crate::scan::keys::KeyEstimate;
 use crate::scan::s3_scan::as_select_scan;
 use crate::scan::s3_select::S3SelectSource;
 use crate::scan::subject::subject;
-use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::store::chooser::{ForcedStrategy, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoints::resolve;
 
 /// The strategy that fetches the table.
@@ -40,12 +40,12 @@ pub(super) fn question(
     above: Option<&Plan>,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Result<Option<Asked>> {
+) -> Result<Option<EndpointChoice>> {
     let Some(joined) = paths.joined(node) else { return Ok(None) };
     let Some((config, source)) = as_select_scan(node.as_ref()) else {
         return only_baseline(node, joined, options);
     };
-    let chosen = SluiceOptions::of(options);
+    let chosen = SluiceOptions::from_options(options);
     if chosen.join == Join::Auto && joined.keys.is_empty() {
         return Ok(None);
     }
@@ -56,12 +56,14 @@ pub(super) fn question(
     let prices = &endpoint.prices;
     let sold = prices.select.is_some() || forced.is_some();
     let unsold =
-        || Why::new(format!("the price book `{}` has no price for S3 Select", prices.name));
+        || Reason::new(format!("the price book `{}` has no price for S3 Select", prices.name));
     let statement = || source.statement(config.limit).map(|statement| statement.sql());
     let filtered = match (sold, demand.select()) {
-        (true, Some(select)) => {
-            Ok(Offer { steps: select.steps, statement: statement(), build: Plan::clone(node) })
-        }
+        (true, Some(select)) => Ok(StrategyPlan {
+            steps: select.steps,
+            statement: statement(),
+            build: Plan::clone(node),
+        }),
         _ => Err(unsold()),
     };
     let no_bloom = no_bloom(source, joined);
@@ -69,8 +71,8 @@ pub(super) fn question(
         Err(joined.side.without_keys())
     } else {
         let asked = expected(source, joined, paths, no_bloom.is_none());
-        match (sold, asked.of(demand).select()) {
-            (true, Some(select)) => Ok(Offer {
+        match (sold, asked.apply_to(demand).select()) {
+            (true, Some(select)) => Ok(StrategyPlan {
                 steps: asked.after(select.steps),
                 statement: statement().map(|sql| format!("{sql} (and the keys of {})", on(joined))),
                 build: Plan::clone(node),
@@ -80,11 +82,11 @@ pub(super) fn question(
     };
     let bloom_is_possible = bloom.is_ok();
     let build = keep_open(fetched, source, &demand, &endpoint, options)?;
-    let get = Offer { steps: demand.get().steps, statement: None, build };
+    let get = StrategyPlan { steps: demand.get().steps, statement: None, build };
     let mut ways = vec![
-        Way { strategy: BASELINE, offer: Ok(get) },
-        Way { strategy: FILTERED, offer: filtered },
-        Way { strategy: BLOOM, offer: bloom },
+        Strategy { strategy: BASELINE, offer: Ok(get) },
+        Strategy { strategy: FILTERED, offer: filtered },
+        Strategy { strategy: BLOOM, offer: bloom },
     ];
     ways.extend(instead_of_select(config, source, above, &endpoint, options)?);
     let subject = match joined.keys.as_slice() {
@@ -92,7 +94,7 @@ pub(super) fn question(
         _ => format!("{} on {}", subject(config), on(joined)),
     };
     let mut notes = match Journal::explains(options) {
-        true => filters_here(source, &endpoint, above)?,
+        true => filters_locally(source, &endpoint, above)?,
         false => Vec::new(),
     };
     if chosen.join == Join::Auto && bloom_is_possible {
@@ -101,8 +103,8 @@ pub(super) fn question(
     if let Some(why) = no_bloom.filter(|_| bloom_is_possible) {
         notes.push(format!("keys are sent as a list, or as bounds if they are too many: {why}"));
     }
-    let question = Question { operator: "join", subject, ways, forced, notes };
-    Ok(Some(Asked { endpoint, question }))
+    let question = OperatorChoice { operator: "join", subject, ways, forced, notes };
+    Ok(Some(EndpointChoice { endpoint, question }))
 }
 
 /// Returns the keys that a scan is expected to send; `None` if none reach it or the session does not want them sent.
@@ -111,25 +113,25 @@ pub(super) fn expected_of_scan(
     source: &S3SelectSource,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Option<ExpectedKeys> {
+) -> Option<KeyEstimate> {
     let joined = paths.joined(scan).filter(|joined| !joined.keys.is_empty())?;
-    let wanted = matches!(SluiceOptions::of(options).join, Join::Auto | Join::Bloom);
+    let wanted = matches!(SluiceOptions::from_options(options).join, Join::Auto | Join::Bloom);
     let bloom = no_bloom(source, joined).is_none();
     wanted.then(|| expected(source, joined, paths, bloom))
 }
 
 fn expected(
     source: &S3SelectSource,
-    joined: &Joined,
+    joined: &JoinedScan,
     paths: &KeyPaths,
     bloom: bool,
-) -> ExpectedKeys {
+) -> KeyEstimate {
     let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
-    ExpectedKeys::new(source, share, paths.most_keys(joined), bloom).among(paths.all_keys(joined))
+    KeyEstimate::new(source, share, paths.most_keys(joined), bloom).among(paths.all_keys(joined))
 }
 
 /// Returns the reason why none of a scan's keys can be looked up in a Bloom filter, if that is the case.
-fn no_bloom(source: &S3SelectSource, joined: &Joined) -> Option<Why> {
+fn no_bloom(source: &S3SelectSource, joined: &JoinedScan) -> Option<Reason> {
     let schema = source.file_schema();
     let columns = joined.keys.iter().flat_map(|key| &key.columns);
     let mut first = None;
@@ -146,27 +148,31 @@ fn no_bloom(source: &S3SelectSource, joined: &Joined) -> Option<Why> {
 
 /// Records the reason why keys cannot be sent anywhere in a plan with joins although the session forces it.
 pub(super) fn note_unfollowed(plan: &Plan, paths: &KeyPaths, options: &ConfigOptions) {
-    if SluiceOptions::of(options).join != Join::Bloom {
+    if SluiceOptions::from_options(options).join != Join::Bloom {
         return;
     }
     let without_keys = || {
         let has_one =
             plan.exists(|node| Ok(node.is::<NestedLoopJoinExec>() || node.is::<CrossJoinExec>()));
-        let why = Why::from("its joins have no keys that must be equal");
+        let why = Reason::from("its joins have no keys that must be equal");
         has_one.is_ok_and(|it| it && !paths.reach_any()).then_some(why)
     };
-    let Some(why) = paths.why_none().or_else(without_keys) else { return };
+    let Some(why) = paths.no_path_reason().or_else(without_keys) else { return };
     Journal::note(options, || {
         let setting = format!("sluice.join = '{}'", Join::Bloom);
-        let unmet = Forced { setting, strategies: vec![BLOOM] }.unmet(&why);
+        let unmet = ForcedStrategy { setting, strategies: vec![BLOOM] }.unmet(&why);
         let refused = Decision::refused("join", BLOOM, "all tables", why);
         Decision { unmet: Some(unmet), ..refused }
     });
 }
 
 /// Returns the choice for a table that the store cannot read; `None` unless the session forces a strategy.
-fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Result<Option<Asked>> {
-    let chosen = SluiceOptions::of(options);
+fn only_baseline(
+    node: &Plan,
+    joined: &JoinedScan,
+    options: &ConfigOptions,
+) -> Result<Option<EndpointChoice>> {
+    let chosen = SluiceOptions::from_options(options);
     // The choice of the scan reports why there is no index.
     let by_index = chosen.join == Join::Auto && chosen.scan == Scan::Index;
     let forced = forced(&chosen, joined).filter(|_| !by_index);
@@ -179,25 +185,25 @@ fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Resul
         way.strategy = BASELINE;
     }
     for strategy in forced.strategies.iter().filter(|strategy| **strategy != BASELINE) {
-        ways.push(Way { strategy, offer: Err(why_not(config, &endpoint, options)) });
+        ways.push(Strategy { strategy, offer: Err(reason_against(config, &endpoint, options)) });
     }
     let subject = subject(config);
     let forced = Some(forced);
-    let question = Question { operator: "join", subject, ways, forced, notes: Vec::new() };
-    Ok(Some(Asked { endpoint, question }))
+    let question = OperatorChoice { operator: "join", subject, ways, forced, notes: Vec::new() };
+    Ok(Some(EndpointChoice { endpoint, question }))
 }
 
 /// Assumed share of rows with a matching key if the build side is unknown.
 const DEFAULT_SHARE: f64 = 0.2;
-fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
+fn forced(options: &SluiceOptions, joined: &JoinedScan) -> Option<ForcedStrategy> {
     let strategies = match (options.join, options.scan) {
         (Join::Auto, Scan::Select) if !joined.keys.is_empty() => {
             let setting = "sluice.scan = 'select'".to_owned();
-            return Some(Forced { setting, strategies: vec![BLOOM, FILTERED] });
+            return Some(ForcedStrategy { setting, strategies: vec![BLOOM, FILTERED] });
         }
         (Join::Auto, Scan::Index) => {
             let setting = "sluice.scan = 'index'".to_owned();
-            return Some(Forced { setting, strategies: vec![INDEX] });
+            return Some(ForcedStrategy { setting, strategies: vec![INDEX] });
         }
         (Join::Auto, _) => return None,
         (Join::Baseline, _) => vec![BASELINE],
@@ -206,11 +212,11 @@ fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
         (Join::Bloom, _) if joined.keys.is_empty() => vec![FILTERED],
         (Join::Bloom, _) => vec![BLOOM],
     };
-    Some(Forced { setting: format!("sluice.join = '{}'", options.join), strategies })
+    Some(ForcedStrategy { setting: format!("sluice.join = '{}'", options.join), strategies })
 }
 
 /// Returns the names of the columns by which a table is joined.
-fn on(joined: &Joined) -> String {
+fn on(joined: &JoinedScan) -> String {
     let mut names: Vec<_> = joined.keys.iter().flat_map(|key| &key.columns).cloned().collect();
     names.sort();
     names.dedup();

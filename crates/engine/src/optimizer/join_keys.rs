@@ -33,8 +33,8 @@ impl PhysicalOptimizerRule for JoinKeys {
         plan: Arc<dyn ExecutionPlan>,
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let paths = KeyPaths::of(&plan, options)?;
-        let SluiceOptions { join, transfer, .. } = SluiceOptions::of(options);
+        let paths = KeyPaths::find(&plan, options)?;
+        let SluiceOptions { join, transfer, .. } = SluiceOptions::from_options(options);
         let keys = paths.keys(join);
         if keys.is_empty() {
             return Ok(plan);

@@ -23,12 +23,12 @@ use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext
 use super::choose::Plan;
 use super::clear_names::clear_columns;
 use super::equal_keys::on_the_build_side;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::context::config::{Join as Strategy, SluiceOptions};
 use crate::estimate::demand::{kept_of_column, selectivity, table_rows};
 use crate::estimate::statistics::distinct_of;
-use crate::pushdown::dynamic_filters::ArrivingKeys;
-use crate::scan::s3_scan::{as_select_scan, as_turning_scan};
+use crate::pushdown::dynamic_filters::DynamicKeys;
+use crate::scan::s3_scan::{as_adaptive_scan, as_select_scan};
 
 /// The scans of a plan that are below joins, and the join keys that reach them on the probe side. A key takes the
 /// paths that DataFusion's own pushdown takes for a filter on it.
@@ -38,7 +38,7 @@ use crate::scan::s3_scan::{as_select_scan, as_turning_scan};
 #[derive(Debug, Default)]
 pub(super) struct KeyPaths {
     /// Scans by the address of their node, which the plan keeps in place.
-    scans: HashMap<*const (), Joined>,
+    scans: HashMap<*const (), JoinedScan>,
     joins: Vec<Join>,
     /// True if the session assumes a selectivity for every filter.
     assumed: bool,
@@ -46,9 +46,9 @@ pub(super) struct KeyPaths {
 
 /// A scan below a join.
 #[derive(Debug, Clone)]
-pub(super) struct Joined {
+pub(super) struct JoinedScan {
     /// The keys that reach the scan.
-    pub(super) keys: Vec<Reaching>,
+    pub(super) keys: Vec<ReachingKey>,
     /// The side of the scan, which is the reason why other keys do not reach it.
     pub(super) side: Side,
 }
@@ -66,8 +66,8 @@ pub(super) enum Side {
 
 impl Side {
     /// Returns the reason why no keys arrive on this side.
-    pub(super) fn without_keys(self) -> Why {
-        Why::from(match self {
+    pub(super) fn without_keys(self) -> Reason {
+        Reason::from(match self {
             Self::Build => "it is on the build side of its join, whose keys go to the other side",
             Self::Kept => "its join also keeps rows without a partner",
             Self::Probe => "the keys of its join are not columns of its files",
@@ -77,7 +77,7 @@ impl Side {
 
 /// A key that reaches a scan.
 #[derive(Debug, Clone)]
-pub(super) struct Reaching {
+pub(super) struct ReachingKey {
     /// Names of the scan's columns in the key.
     pub(super) columns: Vec<String>,
     /// The key over the scan's columns.
@@ -145,7 +145,7 @@ impl Join {
 
     /// Returns the estimated share of a scan's rows that have one of the values of a key column. It is 1 if the
     /// effect of a filter cannot be estimated.
-    fn share_of(&self, reaching: &Reaching) -> Option<f64> {
+    fn share_of(&self, reaching: &ReachingKey) -> Option<f64> {
         let origin = self.origins.get(reaching.key).copied().flatten();
         let all = origin.filter(|_| self.whole.is_none())?.keys;
         Some((self.values(reaching.key)? / (all * reaching.kept).max(1.0)).min(1.0))
@@ -153,7 +153,7 @@ impl Join {
 
     /// Returns true if the build side is a whole table too large for a list of selected values. Its keys then usually
     /// include all keys of the probe side.
-    fn tells_nothing(&self) -> bool {
+    fn is_unconstrained(&self) -> bool {
         /// Most rows of such a list.
         const LIST: f64 = 10_000.0;
         self.whole.is_some_and(|rows| rows > LIST)
@@ -180,8 +180,8 @@ struct Probe {
 
 impl KeyPaths {
     /// Finds the paths in a plan.
-    pub(super) fn of(plan: &Plan, options: &ConfigOptions) -> Result<Self> {
-        let assumed = SluiceOptions::of(options).selectivity.assumed().is_some();
+    pub(super) fn find(plan: &Plan, options: &ConfigOptions) -> Result<Self> {
+        let assumed = SluiceOptions::from_options(options).selectivity.assumed().is_some();
         let mut paths = Self { assumed, ..Self::default() };
         paths.walk(plan, Vec::new(), None, options)?;
         Ok(paths)
@@ -194,30 +194,30 @@ impl KeyPaths {
 
     /// Returns the reason why no scan of the plan gets keys although it has joins. Returns `None` if some scan gets
     /// keys, or if no join is over scans.
-    pub(super) fn why_none(&self) -> Option<Why> {
+    pub(super) fn no_path_reason(&self) -> Option<Reason> {
         let stands = |side: &Side| self.scans.values().any(|joined| joined.side == *side);
         let side = [Side::Kept, Side::Probe, Side::Build].into_iter().find(stands);
         side.filter(|_| !self.reach_any()).map(Side::without_keys)
     }
 
     /// Returns the joins' keys and the side of a scan; `None` if no join is above it.
-    pub(super) fn joined(&self, scan: &Plan) -> Option<&Joined> {
+    pub(super) fn joined(&self, scan: &Plan) -> Option<&JoinedScan> {
         self.scans.get(&address(scan))
     }
 
     /// Returns the estimated share of a scan's rows that have keys of the build sides.
-    pub(super) fn share(&self, joined: &Joined) -> Option<f64> {
+    pub(super) fn share(&self, joined: &JoinedScan) -> Option<f64> {
         // A join by several columns sends the values of each column.
         let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
         for key in &joined.keys {
             let Some(join) = self.joins.get(key.join) else { continue };
-            let share = if join.tells_nothing() { Some(1.0) } else { join.share_of(key) };
+            let share = if join.is_unconstrained() { Some(1.0) } else { join.share_of(key) };
             if let Some(share) = share {
                 *shares.entry(key.join).or_insert(1.0) *= share * (1.0 - key.nulls);
             }
         }
         let shares = shares.into_iter().filter_map(|(join, share)| {
-            let tells_nothing = self.joins.get(join).is_some_and(Join::tells_nothing);
+            let tells_nothing = self.joins.get(join).is_some_and(Join::is_unconstrained);
             // The effect of filters in the store is not estimated, unless the session assumes a selectivity.
             (share < 1.0 || self.assumed || tells_nothing).then_some(share)
         });
@@ -225,7 +225,7 @@ impl KeyPaths {
     }
 
     /// Returns the estimated number of keys that reach a scan, at most.
-    pub(super) fn most_keys(&self, joined: &Joined) -> Option<f64> {
+    pub(super) fn most_keys(&self, joined: &JoinedScan) -> Option<f64> {
         let mut builds: BTreeMap<usize, f64> = BTreeMap::new();
         for key in &joined.keys {
             let values = self.joins.get(key.join).and_then(|join| join.values(key.key));
@@ -237,21 +237,21 @@ impl KeyPaths {
     }
 
     /// Returns the estimated number of keys that would reach a scan without filters on the build side.
-    pub(super) fn all_keys(&self, joined: &Joined) -> Option<f64> {
+    pub(super) fn all_keys(&self, joined: &JoinedScan) -> Option<f64> {
         let domains = joined.keys.iter().filter_map(|key| self.joins.get(key.join)?.domain());
         domains.reduce(f64::min)
     }
 
     /// Returns the known properties of the keys for each dynamic filter that carries them; `None` if the keys are not
     /// wanted.
-    pub(super) fn keys(&self, strategy: Strategy) -> HashMap<u64, Option<ArrivingKeys>> {
+    pub(super) fn keys(&self, strategy: Strategy) -> HashMap<u64, Option<DynamicKeys>> {
         let wanted = |join: &Join| match strategy {
             Strategy::Baseline | Strategy::Filtered => false,
-            Strategy::Auto => !join.tells_nothing(),
+            Strategy::Auto => !join.is_unconstrained(),
             Strategy::Bloom => true,
         };
         let each = self.joins.iter().flat_map(|join| {
-            let keys = wanted(join).then_some(ArrivingKeys { domain: join.domain() });
+            let keys = wanted(join).then_some(DynamicKeys { domain: join.domain() });
             let ids = join.filters.iter().filter_map(|filter| filter.expression_id());
             ids.map(move |id| (id, keys))
         });
@@ -316,7 +316,7 @@ impl KeyPaths {
         {
             let kept = !join.join_type().on_lr_is_preserved().1;
             sides = vec![Some(Side::Build), Some(if kept { Side::Kept } else { Side::Probe })];
-            if SluiceOptions::of(options).transfer {
+            if SluiceOptions::from_options(options).transfer {
                 let reaching = probes.iter().filter(|probe| !probe.to_origin);
                 for reaching in reaching {
                     let is_there = |it: &Probe| (it.join, it.key) == (reaching.join, reaching.key);
@@ -388,7 +388,7 @@ impl KeyPaths {
         side: Side,
         options: &ConfigOptions,
     ) -> Result<()> {
-        let mut joined = Joined { keys: Vec::new(), side };
+        let mut joined = JoinedScan { keys: Vec::new(), side };
         for probe in probes {
             if probe.to_origin {
                 let Some(join) = self.joins.get_mut(probe.join) else { continue };
@@ -406,7 +406,7 @@ impl KeyPaths {
                 let expr = Arc::clone(test.map_or(&probe.condition, IsNotNullExpr::arg));
                 let (kept, nulls) = kept_and_nulls(scan, &columns, options);
                 let (join, key) = (probe.join, probe.key);
-                joined.keys.push(Reaching { columns, expr, kept, nulls, join, key });
+                joined.keys.push(ReachingKey { columns, expr, kept, nulls, join, key });
             }
         }
         self.scans.insert(address(scan), joined);
@@ -450,7 +450,7 @@ fn whole_table(plan: &Plan) -> Option<f64> {
         return source.filters().is_empty().then(|| all_rows(config)).flatten();
     }
     if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
-        let turning = as_turning_scan(plan.as_ref()).map(|(config, _)| config);
+        let turning = as_adaptive_scan(plan.as_ref()).map(|(config, _)| config);
         let config = turning.or_else(|| scan.data_source().downcast_ref::<FileScanConfig>())?;
         return config.file_source().filter().is_none().then(|| all_rows(config)).flatten();
     }

@@ -10,24 +10,24 @@ use datafusion::physical_plan::filter::FilterExec;
 use sluicegate_s3select::profile::Exactness;
 
 use super::adaptive::keep_open;
-use super::choose::{Asked, Plan};
+use super::choose::{EndpointChoice, Plan};
 use super::index::{INDEX, instead_of_get, instead_of_select};
 use super::join::expected_of_scan;
 use super::key_paths::KeyPaths;
 use super::select_scan::{of_bucket, propose};
-use crate::context::choice::{Journal, Why};
+use crate::context::choice::{Journal, Reason};
 use crate::context::config::{GroupBy, Scan, SluiceOptions, TopK};
 use crate::engine::explain::in_sql;
 use crate::estimate::demand::{get_demand, inside, scan_demand};
 use crate::estimate::statistics::table::origin;
-use crate::scan::keys::ExpectedKeys;
+use crate::scan::keys::KeyEstimate;
 use crate::scan::s3_scan::as_select_scan;
 use crate::scan::s3_select::S3SelectSource;
 use crate::scan::subject::subject;
-use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::store::chooser::{ForcedStrategy, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::resolve;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 
 /// The strategy that fetches the objects.
 pub(super) const GET: &str = "get";
@@ -40,14 +40,14 @@ pub(super) fn question(
     above: Option<&Plan>,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Result<Option<Asked>> {
+) -> Result<Option<EndpointChoice>> {
     let (config, endpoint, ways, notes) =
         if let Some((config, source)) = as_select_scan(node.as_ref()) {
             let endpoint = resolve(options, source.endpoint_name())?;
             let notes = match Journal::explains(options) {
                 true => {
                     let by_index = inside(node, source, options)?.map(|it| it.note(source));
-                    let here = filters_here(source, &endpoint, above)?;
+                    let here = filters_locally(source, &endpoint, above)?;
                     here.into_iter().chain(by_index).collect()
                 }
                 false => Vec::new(),
@@ -63,14 +63,14 @@ pub(super) fn question(
         } else {
             return Ok(None);
         };
-    let scan = SluiceOptions::of(options).scan;
+    let scan = SluiceOptions::from_options(options).scan;
     let forced = match scan {
         Scan::Auto => None,
         Scan::Get => Some(GET),
         Scan::Select => Some(SELECT),
         Scan::Index => Some(INDEX),
     };
-    let forced = forced.map(|strategy| Forced {
+    let forced = forced.map(|strategy| ForcedStrategy {
         setting: format!("sluice.scan = '{scan}'"),
         strategies: vec![strategy],
     });
@@ -78,8 +78,9 @@ pub(super) fn question(
     if Journal::explains(options) {
         notes.push(format!("rows are estimated from {}", origin(config, options)));
     }
-    let question = Question { operator: "scan", subject: subject(config), ways, forced, notes };
-    Ok(Some(Asked { endpoint, question }))
+    let question =
+        OperatorChoice { operator: "scan", subject: subject(config), ways, forced, notes };
+    Ok(Some(EndpointChoice { endpoint, question }))
 }
 
 /// Returns true if a plan reads a bucket of one of the session's endpoints.
@@ -95,26 +96,31 @@ fn either(
     config: &FileScanConfig,
     source: &S3SelectSource,
     endpoint: &Endpoint,
-    asking: Option<ExpectedKeys>,
+    asking: Option<KeyEstimate>,
     options: &ConfigOptions,
-) -> Result<Vec<Way<Plan>>> {
+) -> Result<Vec<Strategy<Plan>>> {
     let fetched = fetched(config, source, options)?;
     let demand = scan_demand(node, &fetched, config, source, options)?;
     let build = keep_open(fetched, source, &demand, endpoint, options)?;
-    let get = Offer { steps: demand.get().steps, statement: None, build };
+    let get = StrategyPlan { steps: demand.get().steps, statement: None, build };
     let prices = &endpoint.prices;
     // A session that forces Select does not need its price.
-    let sold = prices.select.is_some() || SluiceOptions::of(options).scan == Scan::Select;
-    let select = asking.map_or(demand, |asking| asking.of(demand)).select();
+    let sold = prices.select.is_some() || SluiceOptions::from_options(options).scan == Scan::Select;
+    let select = asking.map_or(demand, |asking| asking.apply_to(demand)).select();
     let select = match (sold, select) {
-        (true, Some(select)) => Ok(Offer {
+        (true, Some(select)) => Ok(StrategyPlan {
             steps: asking.map_or(select.steps.clone(), |asking| asking.after(select.steps)),
             statement: source.statement(config.limit).map(|statement| statement.sql()),
             build: Arc::clone(node),
         }),
-        _ => Err(Why::new(format!("the price book `{}` has no price for S3 Select", prices.name))),
+        _ => {
+            Err(Reason::new(format!("the price book `{}` has no price for S3 Select", prices.name)))
+        }
     };
-    Ok(vec![Way { strategy: GET, offer: Ok(get) }, Way { strategy: SELECT, offer: select }])
+    Ok(vec![
+        Strategy { strategy: GET, offer: Ok(get) },
+        Strategy { strategy: SELECT, offer: select },
+    ])
 }
 
 /// Returns the scan with GET.
@@ -132,44 +138,47 @@ pub(super) fn only_get(
     config: &FileScanConfig,
     endpoint: &Arc<Endpoint>,
     options: &ConfigOptions,
-) -> Result<Vec<Way<Plan>>> {
+) -> Result<Vec<Strategy<Plan>>> {
     let demand = get_demand(node, config, options)?;
-    let get = Offer { steps: demand.get().steps, statement: None, build: Arc::clone(node) };
-    let mut ways = vec![Way { strategy: GET, offer: Ok(get) }];
-    if Journal::explains(options) || asks_for_select(&SluiceOptions::of(options)) {
-        ways.push(Way { strategy: SELECT, offer: Err(why_not(config, endpoint, options)) });
+    let get = StrategyPlan { steps: demand.get().steps, statement: None, build: Arc::clone(node) };
+    let mut ways = vec![Strategy { strategy: GET, offer: Ok(get) }];
+    if Journal::explains(options) || forces_select(&SluiceOptions::from_options(options)) {
+        ways.push(Strategy {
+            strategy: SELECT,
+            offer: Err(reason_against(config, endpoint, options)),
+        });
     }
     Ok(ways)
 }
 
 /// Returns true if the session forces a strategy that involves the store, so that the reason against it must be
 /// shown.
-fn asks_for_select(options: &SluiceOptions) -> bool {
+fn forces_select(options: &SluiceOptions) -> bool {
     options.scan == Scan::Select
         || !matches!(options.group_by, GroupBy::Auto | GroupBy::Server)
         || !matches!(options.top_k, TopK::Auto | TopK::Server)
 }
 
 /// Returns the reason why the store cannot run a scan.
-pub(super) fn why_not(
+pub(super) fn reason_against(
     config: &FileScanConfig,
     endpoint: &Arc<Endpoint>,
     options: &ConfigOptions,
-) -> Why {
-    let named = config.file_source().downcast_ref::<NamedSource>();
-    if let Some(recoding) = named.and_then(NamedSource::recoding) {
-        return Why::new(format!(
+) -> Reason {
+    let named = config.file_source().downcast_ref::<LocatedSource>();
+    if let Some(recoding) = named.and_then(LocatedSource::recoding) {
+        return Reason::new(format!(
             "S3 Select cannot read files as their options say ({recoding}), so they are read with GET"
         ));
     }
     // The wrapper that adds object names to errors is not the reason.
-    let replaced = NamedSource::replaced(config);
+    let replaced = LocatedSource::replaced(config);
     let why = propose(replaced.as_ref().unwrap_or(config), endpoint, options).err();
-    why.unwrap_or_else(|| Why::from("its files are read in a way of their own"))
+    why.unwrap_or_else(|| Reason::from("its files are read in a way of their own"))
 }
 
 /// Returns EXPLAIN's notes on filters that are evaluated locally although the store may run the scan.
-pub(super) fn filters_here(
+pub(super) fn filters_locally(
     source: &S3SelectSource,
     endpoint: &Endpoint,
     above: Option<&Plan>,

@@ -10,13 +10,13 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::scan::s3_scan::S3Scan;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::Endpoints;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 
 /// Replaces DataFusion's CSV, JSON and Parquet sources over the buckets of the session's endpoints by
 /// [`S3SelectSource`]s, so that filters are offered to them. [`Choose`](super::Choose) decides later whether they
@@ -30,7 +30,8 @@ fn replace(
     node: &Arc<dyn ExecutionPlan>,
     options: &ConfigOptions,
 ) -> Option<Arc<dyn ExecutionPlan>> {
-    let named = |config| Some(DataSourceExec::from_data_source(NamedSource::replace(config)?) as _);
+    let named =
+        |config| Some(DataSourceExec::from_data_source(LocatedSource::replace(config)?) as _);
     let Some((config, endpoint)) = of_bucket(node, options) else {
         let scan = node.downcast_ref::<DataSourceExec>()?;
         return named(scan.data_source().downcast_ref::<FileScanConfig>()?);
@@ -48,7 +49,7 @@ pub(super) fn of_bucket<'a>(
 ) -> Option<(&'a FileScanConfig, Arc<Endpoint>)> {
     let scan = node.downcast_ref::<DataSourceExec>()?;
     let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
-    let endpoint = Endpoints::of(options)?.serving(&config.object_store_url)?;
+    let endpoint = Endpoints::from_options(options)?.serving(&config.object_store_url)?;
     Some((config, endpoint))
 }
 
@@ -57,9 +58,9 @@ pub(super) fn propose(
     config: &FileScanConfig,
     endpoint: &Arc<Endpoint>,
     options: &ConfigOptions,
-) -> Result<FileScanConfig, Why> {
-    if SluiceOptions::of(options).scan == Scan::Get {
-        return Err(Why::from("sluice.scan = 'get' rules out S3 Select"));
+) -> Result<FileScanConfig, Reason> {
+    if SluiceOptions::from_options(options).scan == Scan::Get {
+        return Err(Reason::from("sluice.scan = 'get' rules out S3 Select"));
     }
     S3SelectSource::replace(config, endpoint, options)
 }

@@ -10,7 +10,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::operators::StagedWriteExec;
-use crate::store::staging::overwrite::Replaced;
+use crate::store::staging::overwrite::Overwrites;
 
 /// Stages the writes of COPY and INSERT. Sinks that write no objects, such as a table in memory, are not affected.
 #[derive(Debug)]
@@ -24,7 +24,8 @@ impl PhysicalOptimizerRule for StagedWrites {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_down(|node| {
             if node.downcast_ref::<DataSinkExec>().is_some() {
-                let Replaced { urls, leaves_columns, may_replace } = Replaced::of(options);
+                let Overwrites { urls, leaves_columns, may_replace } =
+                    Overwrites::from_options(options);
                 let staged = StagedWriteExec::new(node).replacing(urls);
                 let staged = staged.leaving_columns(leaves_columns).which_may_replace(may_replace);
                 Ok(Transformed::new(Arc::new(staged), true, TreeNodeRecursion::Jump))

@@ -17,19 +17,19 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use sluicegate_costmodel::{Requests, Terms, TopKDemand};
 
-use super::choose::{Asked, Plan};
+use super::choose::{EndpointChoice, Plan};
 use super::key_paths::KeyPaths;
 use super::scan;
-use crate::context::choice::{Decision, Journal, Why};
+use crate::context::choice::{Decision, Journal, Reason};
 use crate::context::config::{Scan, SluiceOptions, TopK};
 use crate::engine::explain::{in_sql, key_in_sql};
-use crate::estimate::demand::{best_rows_demand, evaluated_here, top_k_demand};
+use crate::estimate::demand::{best_rows_demand, evaluated_locally, top_k_demand};
 use crate::operators::sampling::Sampling;
 use crate::operators::sampling::bound::example;
 use crate::operators::top_k_sample::TopKSampleExec;
 use crate::scan::s3_scan::{S3Scan, as_select_scan};
 use crate::scan::s3_select::S3SelectSource;
-use crate::store::chooser::{Forced, Offer, Question, Way};
+use crate::store::chooser::{ForcedStrategy, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoint::Endpoint;
 use sluicegate_guards::sql_types::sql_type;
 
@@ -49,17 +49,17 @@ pub(super) fn question(
     _above: Option<&Plan>,
     paths: &KeyPaths,
     options: &ConfigOptions,
-) -> Result<Option<Asked>> {
+) -> Result<Option<EndpointChoice>> {
     let Some(sort) = node.downcast_ref::<SortExec>() else { return Ok(None) };
     let Some(k) = sort.fetch() else { return Ok(None) };
-    let ours = SluiceOptions::of(options);
+    let ours = SluiceOptions::from_options(options);
     let mut above = node;
     let mut below = sort.input();
     while below.is::<ProjectionExec>() || below.is::<FilterExec>() {
         let Some(child) = below.children().into_iter().next() else { return Ok(None) };
         (above, below) = (below, child);
     }
-    let Some(Asked { endpoint, question: of_scan }) =
+    let Some(EndpointChoice { endpoint, question: of_scan }) =
         scan::question(below, Some(above), paths, options)?
     else {
         note_unsupported(node, sort, k, options);
@@ -84,7 +84,7 @@ pub(super) fn question(
     let sampled_only = matches!(ours.top_k, TopK::Sampling | TopK::Late)
         && ours.scan == Scan::Select
         && select_is_possible;
-    let in_turn = in_turn(below)?;
+    let in_turn = sequential_plan(below)?;
     let bounded = match as_select_scan(in_turn.as_ref()) {
         Some(scan) if sampled.iter().any(|way| way.offer.is_ok()) => {
             best_rows_demand(&in_turn, scan, k, options)?.select()
@@ -93,17 +93,17 @@ pub(super) fn question(
     };
     // Each row is compared with the worst of the best rows so far.
     let compared = Terms::from(sort.expr().len() as u32);
-    let here = evaluated_here(node, compared, options);
+    let here = evaluated_locally(node, compared, options);
     let of_scan_ways = of_scan.ways.into_iter().map(|way| match way.strategy {
         scan::GET if only_select || sampled_only => {
-            Way { strategy: SERVER, offer: Err("sluice.scan = 'select'".into()) }
+            Strategy { strategy: SERVER, offer: Err("sluice.scan = 'select'".into()) }
         }
         scan::GET => {
-            let offer = way.offer.map(|it| Offer { steps: it.steps.evaluating(here), ..it });
-            Way { strategy: SERVER, offer }
+            let offer = way.offer.map(|it| StrategyPlan { steps: it.steps.evaluating(here), ..it });
+            Strategy { strategy: SERVER, offer }
         }
         scan::SELECT => {
-            let offer = way.offer.map(|offer| Offer {
+            let offer = way.offer.map(|offer| StrategyPlan {
                 steps: bounded
                     .as_ref()
                     .map_or(offer.steps, |bounded| bounded.steps.clone())
@@ -111,45 +111,45 @@ pub(super) fn question(
                 build: Arc::clone(&in_turn),
                 ..offer
             });
-            Way { strategy: FILTERED, offer }
+            Strategy { strategy: FILTERED, offer }
         }
         _ => way,
     });
-    let ways = of_scan_ways.chain(sampled).map(|Way { strategy, offer }| {
+    let ways = of_scan_ways.chain(sampled).map(|Strategy { strategy, offer }| {
         let offer = match offer {
-            Ok(Offer { steps, statement, build }) => {
-                Ok(Offer { steps, statement, build: over(node, &build)? })
+            Ok(StrategyPlan { steps, statement, build }) => {
+                Ok(StrategyPlan { steps, statement, build: over(node, &build)? })
             }
             Err(why) => Err(why),
         };
-        Ok(Way { strategy, offer })
+        Ok(Strategy { strategy, offer })
     });
     let ways = ways.collect::<Result<_>>()?;
     let subject = format!("{} over {}", words(sort, k), of_scan.subject);
     let notes = of_scan.notes;
-    let question = Question { operator: "top_k", subject, ways, forced, notes };
-    Ok(Some(Asked { endpoint, question }))
+    let question = OperatorChoice { operator: "top_k", subject, ways, forced, notes };
+    Ok(Some(EndpointChoice { endpoint, question }))
 }
 
 /// Returns the plan with files that are read in turn, unless the session has more partitions. The best rows of the
 /// first files then limit the requests for the others.
-fn in_turn(plan: &Plan) -> Result<Plan> {
+fn sequential_plan(plan: &Plan) -> Result<Plan> {
     let in_turn = |node: Plan| {
         let Some((config, source)) = as_select_scan(node.as_ref()) else {
             return Ok(Transformed::no(node));
         };
-        let source: Arc<dyn FileSource> = Arc::new(source.in_turn());
+        let source: Arc<dyn FileSource> = Arc::new(source.sequential());
         let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
         Ok(Transformed::yes(S3Scan::node(config) as Plan))
     };
     Arc::clone(plan).transform_down(in_turn).data()
 }
 
-fn with(forced: Forced, strategy: &'static str) -> Forced {
-    Forced { strategies: vec![strategy], ..forced }
+fn with(forced: ForcedStrategy, strategy: &'static str) -> ForcedStrategy {
+    ForcedStrategy { strategies: vec![strategy], ..forced }
 }
 
-fn force(top_k: TopK) -> Option<Forced> {
+fn force(top_k: TopK) -> Option<ForcedStrategy> {
     let strategy = match top_k {
         TopK::Auto => return None,
         TopK::Server => SERVER,
@@ -157,7 +157,10 @@ fn force(top_k: TopK) -> Option<Forced> {
         TopK::Sampling => SAMPLING,
         TopK::Late => LATE,
     };
-    Some(Forced { setting: format!("sluice.top_k = '{top_k}'"), strategies: vec![strategy] })
+    Some(ForcedStrategy {
+        setting: format!("sluice.top_k = '{top_k}'"),
+        strategies: vec![strategy],
+    })
 }
 
 /// Describes the order, such as `ORDER BY price DESC LIMIT 10`.
@@ -172,8 +175,8 @@ fn note_unsupported(node: &Plan, sort: &SortExec, k: usize, options: &ConfigOpti
         return;
     }
     Journal::note(options, || {
-        let why = Why::from("its input is more than a scan of one table");
-        let forced = match SluiceOptions::of(options).top_k {
+        let why = Reason::from("its input is more than a scan of one table");
+        let forced = match SluiceOptions::from_options(options).top_k {
             sampled @ (TopK::Sampling | TopK::Late) => force(sampled),
             TopK::Auto | TopK::Server | TopK::Filtered => None,
         };
@@ -187,14 +190,15 @@ fn sampled(
     sort: &SortExec,
     k: usize,
     scan: &Plan,
-    of_scan: &Question<Plan>,
+    of_scan: &OperatorChoice<Plan>,
     endpoint: &Endpoint,
     options: &ConfigOptions,
-) -> Result<[Way<Plan>; 2]> {
-    let refused =
-        |why: Why| [SAMPLING, LATE].map(|strategy| Way { strategy, offer: Err(why.clone()) });
+) -> Result<[Strategy<Plan>; 2]> {
+    let refused = |why: Reason| {
+        [SAMPLING, LATE].map(|strategy| Strategy { strategy, offer: Err(why.clone()) })
+    };
     let select = of_scan.ways.iter().find(|way| way.strategy == scan::SELECT);
-    if let Some(Way { offer: Err(why), .. }) = select {
+    if let Some(Strategy { offer: Err(why), .. }) = select {
         return Ok(refused(why.clone()));
     }
     let Some((config, source)) = as_select_scan(scan.as_ref()) else {
@@ -206,7 +210,7 @@ fn sampled(
     if sort.input().equivalence_properties().ordering_satisfy(sort.expr().iter().cloned())? {
         return Ok(refused("the rows are read in this order".into()));
     }
-    let Over { keys, filters } = Over::table(sort, source)?;
+    let SortPath { keys, filters } = SortPath::table(sort, source)?;
     if keys.iter().map(|key| &key.expr).chain(&filters).any(is_volatile) {
         return Ok(refused("the order or a filter depends on chance".into()));
     }
@@ -217,11 +221,11 @@ fn sampled(
     let sampling = Sampling { late: false, ..late.clone() };
     let columns = late.columns();
     let late = match source.columns().iter().all(|column| columns.contains(column)) {
-        true => Err(Why::from("every column that is read is one of the order")),
+        true => Err(Reason::from("every column that is read is one of the order")),
         false => offer(scan, late, endpoint, options)?,
     };
     let sampling = offer(scan, sampling, endpoint, options)?;
-    Ok([Way { strategy: SAMPLING, offer: sampling }, Way { strategy: LATE, offer: late }])
+    Ok([Strategy { strategy: SAMPLING, offer: sampling }, Strategy { strategy: LATE, offer: late }])
 }
 
 /// Returns the scan with a sample before it. The size of the sample is computed here.
@@ -230,9 +234,9 @@ fn offer(
     sampling: Sampling,
     endpoint: &Endpoint,
     options: &ConfigOptions,
-) -> Result<Result<Offer<Plan>, Why>> {
+) -> Result<Result<StrategyPlan<Plan>, Reason>> {
     let Some((config, source)) = as_select_scan(scan.as_ref()) else {
-        return Ok(Err(Why::from("the store cannot run the scan")));
+        return Ok(Err(Reason::from("the store cannot run the scan")));
     };
     let (k, filtered, columns) = (sampling.k, !sampling.filters.is_empty(), sampling.columns());
     let demand = top_k_demand(scan, (config, source), (k, filtered), &columns, options)?;
@@ -245,26 +249,26 @@ fn offer(
     let late = sampling.late;
     let bounds = TopKSampleExec::new(Arc::clone(scan), sampling);
     let Some(sample) = bounds.sample(ExecutionPlanMetricsSet::new()) else {
-        return Ok(Err(Why::from("the store cannot run the scan")));
+        return Ok(Err(Reason::from("the store cannot run the scan")));
     };
     let Some(statement) = sample.statement() else {
-        return Ok(Err(Why::from("a column of the order cannot be sent")));
+        return Ok(Err(Reason::from("a column of the order cannot be sent")));
     };
     if let Err(why) = endpoint.takes(&statement, source.format()) {
         return Ok(Err(why));
     }
     let sample_requests = Requests(sample.requests() as u64);
     let demand = TopKDemand { sample_requests, ..demand };
-    let steps = if late { demand.late() } else { demand.sampling() };
+    let steps = if late { demand.late_steps() } else { demand.sampling() };
     let Some(steps) = steps else {
-        return Ok(Err(Why::new(format!("a sample for {k} rows would be all {of} rows"))));
+        return Ok(Err(Reason::new(format!("a sample for {k} rows would be all {of} rows"))));
     };
     let (sample, rows) = (statement.sql(), source.statement(None).map(|rows| rows.sql()));
     let statement = rows.map(|rows| match late {
         true => format!("{sample}, then within its bound; of the rows of the answer {rows}"),
         false => format!("{sample}; within its bound {rows}"),
     });
-    Ok(Ok(Offer { steps, statement, build: Arc::new(bounds) }))
+    Ok(Ok(StrategyPlan { steps, statement, build: Arc::new(bounds) }))
 }
 
 /// Checks that the store can select the rows that come no later than a given one. The error is the reason why it
@@ -273,33 +277,33 @@ fn compares(
     keys: &LexOrdering,
     source: &S3SelectSource,
     endpoint: &Endpoint,
-) -> Result<Result<(), Why>> {
+) -> Result<Result<(), Reason>> {
     let table = source.table_schema().table_schema();
     let Some(first) = keys.iter().next() else {
-        return Ok(Err(Why::from("there is no order")));
+        return Ok(Err(Reason::from("there is no order")));
     };
     let Some(bound) = example(first, table)? else {
         let data_type = first.expr.data_type(table)?;
         let (key, of) = (in_sql(&first.expr), sql_type(&data_type));
         let why = format!("a store does not compare {key}, of type {of}");
-        return Ok(Err(Why::new(why)));
+        return Ok(Err(Reason::new(why)));
     };
     Ok(match source.translate(endpoint, &bound) {
         Ok(_) => Ok(()),
         Err(why) => {
             let key = in_sql(&first.expr);
-            Err(Why::new(format!("a comparison of {key} with a bound cannot be sent: {why}")))
+            Err(Reason::new(format!("a comparison of {key} with a bound cannot be sent: {why}")))
         }
     })
 }
 
 /// The sort keys, and the filters between a sort and its scan, over the table's columns.
-struct Over {
+struct SortPath {
     keys: LexOrdering,
     filters: Vec<Arc<dyn PhysicalExpr>>,
 }
 
-impl Over {
+impl SortPath {
     fn table(sort: &SortExec, source: &S3SelectSource) -> Result<Self> {
         let mut keys: Vec<PhysicalSortExpr> = sort.expr().iter().cloned().collect();
         let mut filters: Vec<Arc<dyn PhysicalExpr>> = Vec::new();

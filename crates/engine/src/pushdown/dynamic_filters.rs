@@ -12,21 +12,21 @@ use tokio::time::{Instant, timeout_at};
 
 /// A filter whose values are not known before the query runs.
 #[derive(Debug, Clone)]
-pub struct Arriving {
+pub struct DynamicFilter {
     /// The expression over the table's columns. It accepts every row until its values arrive.
     pub filter: Arc<dyn PhysicalExpr>,
     /// Set if the filter holds the keys of a join.
-    pub keys: Option<ArrivingKeys>,
+    pub keys: Option<DynamicKeys>,
 }
 
 /// Facts about the keys of a join that are known before the keys arrive.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ArrivingKeys {
+pub struct DynamicKeys {
     /// The estimated number of keys if the build side had no filter; none if there is no estimate.
     pub domain: Option<f64>,
 }
 
-impl Arriving {
+impl DynamicFilter {
     /// Creates a filter without known keys.
     #[must_use]
     pub fn new(filter: Arc<dyn PhysicalExpr>) -> Self {
@@ -98,4 +98,4 @@ pub(crate) fn arrives(filter: &Arc<dyn PhysicalExpr>) -> bool {
 }
 
 /// The longest time that a scan waits for keys.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const DYNAMIC_FILTER_TIMEOUT: Duration = Duration::from_secs(1);

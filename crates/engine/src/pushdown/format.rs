@@ -10,7 +10,7 @@ use sluicegate_s3select::request::{
 };
 
 use super::predicate::ColumnStyle;
-use crate::text::located_errors::{NamedSource, TextLayout};
+use crate::text::located_errors::{LocatedSource, TextLayout};
 
 /// The format options of a Select request for the files of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl TableFormat {
     /// The format of a scan that DataFusion planned; `None` if S3 Select cannot read such files exactly as DataFusion
     /// does.
     #[must_use]
-    pub fn of(config: &FileScanConfig) -> Option<Self> {
+    pub fn from_scan(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
         if let Some(csv) = source.downcast_ref::<CsvSource>() {
             return Some(Self {
@@ -36,7 +36,7 @@ impl TableFormat {
                 style: ColumnStyle::Positional,
             });
         }
-        let layout = source.downcast_ref::<NamedSource>().map(NamedSource::layout);
+        let layout = source.downcast_ref::<LocatedSource>().map(LocatedSource::layout);
         let json = match layout {
             Some(TextLayout::JsonLines) => Some(JsonType::Lines),
             Some(TextLayout::JsonRecords) => Some(JsonType::Document),
@@ -187,7 +187,7 @@ mod tests {
         change(&mut options);
         let source = Arc::new(CsvSource::new(schema).with_csv_options(options));
         let url = ObjectStoreUrl::parse("s3://bucket").unwrap();
-        TableFormat::of(&FileScanConfigBuilder::new(url, source).build())
+        TableFormat::from_scan(&FileScanConfigBuilder::new(url, source).build())
     }
 
     fn csv(change: impl FnOnce(&mut CsvOptions)) -> Option<CsvInput> {

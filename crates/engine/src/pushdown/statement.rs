@@ -7,7 +7,7 @@ use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization, ScanRange, SelectRequest};
 
-use sluicegate_s3select::profile::{EndpointProfile, Exactness, Operation, TypeClass};
+use sluicegate_s3select::profile::{Exactness, Operation, StoreCapabilities, TypeClass};
 
 use super::format::TableFormat;
 use super::predicate::{ColumnStyle, Translator};
@@ -31,7 +31,7 @@ impl Statement {
     /// text and read back unchanged.
     #[must_use]
     pub fn scan(
-        profile: &EndpointProfile,
+        profile: &StoreCapabilities,
         format: &TableFormat,
         schema: &Schema,
         columns: &[usize],
@@ -40,7 +40,7 @@ impl Statement {
     ) -> Option<Self> {
         let translator = Translator::new(profile, format.style, schema);
         if columns.is_empty() {
-            if translator.trust(Operation::CountRows, TypeClass::Int) != Exactness::Exact {
+            if translator.exactness(Operation::CountRows, TypeClass::Int) != Exactness::Exact {
                 return None;
             }
             let field = arrow::datatypes::Field::new("count", DataType::Int64, false);
@@ -147,7 +147,7 @@ impl Statement {
             scan_range: range
                 .map(|(start, end)| ScanRange::Bounded { start, last: end.saturating_sub(1) }),
             progress: false,
-            extras: Extras::of(&self.query),
+            extras: Extras::from_query(&self.query),
         }
     }
 }
@@ -229,7 +229,7 @@ fn is_trusted(translator: &Translator<'_>, data_type: &DataType) -> bool {
         | DataType::ListView(item)
         | DataType::FixedSizeList(item, _)
         | DataType::Map(item, _) => is_trusted(translator, item.data_type()),
-        other => translator.trust(Operation::Project, class(other)) == Exactness::Exact,
+        other => translator.exactness(Operation::Project, class(other)) == Exactness::Exact,
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
     fn scan(format: InputFormat, style: ColumnStyle, columns: &[usize]) -> Option<Statement> {
         let input = InputSerialization { format, compression: Compression::None };
         let format = TableFormat { input, style };
-        let profile = EndpointProfile::sluice();
+        let profile = StoreCapabilities::sluice();
         Statement::scan(&profile, &format, &schema(), columns, None, Some(3))
     }
 

@@ -68,8 +68,8 @@ pub fn items(query: &Query) -> Terms {
     if let Some(filter) = &query.filter {
         casts(filter, &mut known);
     }
-    let mut of_groups = OfGroups::default();
-    let mut weight = |expr| match GroupAggregate::of(expr) {
+    let mut of_groups = CommonGroupTerms::default();
+    let mut weight = |expr| match GroupAggregate::from_expr(expr) {
         Some(aggregate) => aggregate.weight(&mut known, &mut of_groups),
         None => weight(expr) + casts(expr, &mut known),
     };
@@ -92,7 +92,7 @@ struct GroupAggregate<'a> {
 
 /// Work that the aggregates of several groups share.
 #[derive(Default)]
-struct OfGroups<'a> {
+struct CommonGroupTerms<'a> {
     /// Keys and values that are already counted.
     exprs: Vec<&'a Expr>,
     /// Updates that are already counted; a row causes each once, whatever its group.
@@ -100,7 +100,7 @@ struct OfGroups<'a> {
 }
 
 impl<'a> GroupAggregate<'a> {
-    fn of(expr: &'a Expr) -> Option<Self> {
+    fn from_expr(expr: &'a Expr) -> Option<Self> {
         let Expr::Aggregate { function, arg: Some(arg) } = expr else { return None };
         let Expr::Case { operand: None, branches, otherwise } = arg.as_ref() else { return None };
         let [(condition, value)] = branches.as_slice() else { return None };
@@ -113,7 +113,7 @@ impl<'a> GroupAggregate<'a> {
 
     /// Returns the work of the aggregate without the conversions in `known` and the keys and values in `of_groups`,
     /// and adds its own to both.
-    fn weight(&self, known: &mut Vec<&'a Expr>, of_groups: &mut OfGroups<'a>) -> Terms {
+    fn weight(&self, known: &mut Vec<&'a Expr>, of_groups: &mut CommonGroupTerms<'a>) -> Terms {
         let key = Terms { keys: 1.0, ..Terms::NONE };
         let keys = self.keys.iter().map(|it| (*it, key));
         let value = (self.value, weight(self.value));

@@ -25,11 +25,11 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use object_store::ObjectStore;
 
 use super::s3_scan::S3Scan;
-use crate::context::choice::Why;
-use crate::index::scan::{Asked, IndexedSource};
+use crate::context::choice::Reason;
+use crate::index::scan::{IndexLookup, IndexedSource};
 use crate::pushdown::float_bounds::distrust;
 use crate::store::conditional_reads::pinned;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 use sluicegate_guards::{guarded, keep_casts};
 
 /// The source that a Select scan replaced, and the columns that it reads.
@@ -43,7 +43,7 @@ pub struct GetScan {
 impl GetScan {
     /// The scan as DataFusion planned it; `None` if it computes expressions.
     #[must_use]
-    pub fn of(config: &FileScanConfig) -> Option<Self> {
+    pub fn from_scan(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
         let columns = match source.projection() {
             Some(projection) => projection
@@ -90,10 +90,10 @@ impl GetScan {
     pub fn indexed_plan(
         &self,
         config: &FileScanConfig,
-        asked: Asked,
+        asked: IndexLookup,
         filters: &[Arc<dyn PhysicalExpr>],
         projection: &ProjectionExprs,
-    ) -> Result<Result<Arc<dyn ExecutionPlan>, Why>> {
+    ) -> Result<Result<Arc<dyn ExecutionPlan>, Reason>> {
         let scan = match IndexedSource::replace(&self.scan(config, None), asked) {
             Ok(scan) => S3Scan::node(scan),
             Err(why) => return Ok(Err(why)),
@@ -106,7 +106,7 @@ impl GetScan {
             .with_source(Arc::clone(&self.source))
             .with_limit(limit)
             .build();
-        NamedSource::replace(&scan).unwrap_or(scan)
+        LocatedSource::replace(&scan).unwrap_or(scan)
     }
 
     fn rebased(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
@@ -278,7 +278,7 @@ mod tests {
         let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true)]));
         let source = Arc::new(CsvSource::new(schema));
         let config = FileScanConfigBuilder::new(url.clone(), source).build();
-        let scan = GetScan::of(&config).unwrap();
+        let scan = GetScan::from_scan(&config).unwrap();
         let get = FileGet { scan, config: Arc::new(config), context: Arc::new(context) };
         let got = ExecutionPlanMetricsSet::new();
         let got = MetricBuilder::new(&got).counter("got", 0);

@@ -153,7 +153,7 @@ struct Shared {
 }
 
 /// The number of parts of a file that are requested ahead of the one that is read.
-pub(crate) const AHEAD: usize = 1;
+pub(crate) const PREFETCH: usize = 1;
 
 impl Shared {
     /// The parts of a file with the key filters of each; nothing if no row can match a key.
@@ -198,7 +198,9 @@ impl S3SelectOpener {
             bucket: FileSelect::bucket(config)?,
             format: source.format().clone(),
             batch_size: source.batch_size(),
-            idle_timeout: SluiceOptions::of(context.session_config().options()).idle_timeout.get(),
+            idle_timeout: SluiceOptions::from_options(context.session_config().options())
+                .idle_timeout
+                .get(),
         };
         let get = FileGet { scan: source.get().clone(), config: Arc::clone(config), context };
         let shared = Shared {
@@ -229,7 +231,7 @@ impl FileOpener for S3SelectOpener {
                 parts.push(Open { shared: Arc::clone(&shared), snapshot, has_keys, file });
             }
             if parts.len() > 1 {
-                let parts = futures::stream::iter(parts).map(Open::rows).buffered(1 + AHEAD);
+                let parts = futures::stream::iter(parts).map(Open::rows).buffered(1 + PREFETCH);
                 return Ok(parts.try_flatten().boxed());
             }
             match parts.pop() {

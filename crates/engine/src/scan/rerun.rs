@@ -10,9 +10,9 @@ use datafusion::datasource::physical_plan::{
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::s3_scan::{S3Scan, as_turning_scan};
+use super::s3_scan::{S3Scan, as_adaptive_scan};
 use super::s3_select::S3SelectSource;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 
 /// Copies a plan so that it can run again: each scan gets new metrics and reads from the store of the task context.
 /// (DataFusion's Parquet source would otherwise keep the store that it was planned with.)
@@ -23,7 +23,7 @@ use crate::text::located_errors::NamedSource;
 pub(crate) fn again(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
         let scan = node.downcast_ref::<DataSourceExec>();
-        if let Some((config, turning)) = as_turning_scan(node.as_ref()) {
+        if let Some((config, turning)) = as_adaptive_scan(node.as_ref()) {
             let again = FileScanConfigBuilder::from(config.clone());
             let again = again.with_source(Arc::new(turning.again())).build();
             return Ok(Transformed::yes(S3Scan::node(again) as Arc<dyn ExecutionPlan>));
@@ -43,12 +43,12 @@ fn scan_again(config: &FileScanConfig) -> Result<Option<FileScanConfig>> {
     let source: Arc<dyn FileSource> = if let Some(select) = source.downcast_ref::<S3SelectSource>()
     {
         Arc::new(select.again())
-    } else if let Some(text) = source.downcast_ref::<NamedSource>() {
+    } else if let Some(text) = source.downcast_ref::<LocatedSource>() {
         Arc::new(text.again())
     } else if let Some(parquet) = source.downcast_ref::<ParquetSource>() {
         parquet_again(parquet)?
     } else {
-        return Ok(NamedSource::replace(config));
+        return Ok(LocatedSource::replace(config));
     };
     Ok(Some(FileScanConfigBuilder::from(config.clone()).with_source(source).build()))
 }

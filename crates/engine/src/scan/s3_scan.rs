@@ -25,7 +25,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, Partitioning, SortOrderPushdownResult};
 use object_store::ObjectStore;
 
-use super::adaptive::{BoundTurning, Pace, TurningSource};
+use super::adaptive::{AdaptiveSource, BoundAdaptiveSource, Throughput};
 use super::keys::KeysAtOpen;
 use super::opener::S3SelectOpener;
 use super::s3_select::S3SelectSource;
@@ -37,7 +37,7 @@ use crate::store::metrics::NodeMetrics;
 use crate::store::query_counters::QueryCounters;
 use crate::text::located_errors::conforming_opener;
 
-/// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or a [`TurningSource`].
+/// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or a [`AdaptiveSource`].
 ///
 /// A [`FileSource`] is opened without the task's context, which holds the endpoint; a [`DataSource`] is opened with
 /// it. Everything else is delegated to the [`FileScanConfig`] inside.
@@ -70,19 +70,21 @@ impl S3Scan {
         if let Some(indexed) = source.downcast_ref::<IndexedSource>() {
             return Ok(Arc::new(indexed.bound(&self.config.object_store_url, context)?));
         }
-        if let Some(turning) = source.downcast_ref::<TurningSource>() {
+        if let Some(turning) = source.downcast_ref::<AdaptiveSource>() {
             let select = BoundSource::new(turning.select(), None, &self.config, context)?;
             let options = context.session_config().options();
             let pace = match siblings.and_then(|all| all.pace.clone()) {
                 Some(pace) => pace,
-                None => turning.pace(&self.config, options)?,
+                None => turning.throughput(&self.config, options)?,
             };
-            return Ok(Arc::new(BoundTurning { source: turning.clone(), select, pace }));
+            return Ok(Arc::new(BoundAdaptiveSource { source: turning.clone(), select, pace }));
         }
         let (_, source) =
             self.parts().ok_or_else(|| internal_datafusion_err!("a scan without a statement"))?;
-        let keys = siblings
-            .map_or_else(|| KeysAtOpen::of(source, source.metrics_set()), |all| all.keys.clone());
+        let keys = siblings.map_or_else(
+            || KeysAtOpen::for_scan(source, source.metrics_set()),
+            |all| all.keys.clone(),
+        );
         Ok(Arc::new(BoundSource::new(source, keys, &self.config, context)?))
     }
 
@@ -157,7 +159,7 @@ impl DataSource for S3Scan {
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
         if let (Some(turning), Some(_)) =
-            (self.config.file_source().downcast_ref::<TurningSource>(), limit)
+            (self.config.file_source().downcast_ref::<AdaptiveSource>(), limit)
         {
             // A limit counts all rows that GET reads, and soon ends the scan.
             let get = FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
@@ -219,14 +221,14 @@ impl DataSource for S3Scan {
 
     fn create_sibling_state(&self, config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
         let files = self.config.create_sibling_state(config);
-        if let Some(turning) = self.config.file_source().downcast_ref::<TurningSource>() {
+        if let Some(turning) = self.config.file_source().downcast_ref::<AdaptiveSource>() {
             // Partitions share a link, even if they do not share the files.
-            let pace = turning.pace(&self.config, config).ok();
+            let pace = turning.throughput(&self.config, config).ok();
             return Some(Arc::new(Siblings { files, keys: None, pace }));
         }
         let files = Some(files?);
         let scan = self.parts();
-        let keys = scan.and_then(|(_, source)| KeysAtOpen::of(source, source.metrics_set()));
+        let keys = scan.and_then(|(_, source)| KeysAtOpen::for_scan(source, source.metrics_set()));
         Some(Arc::new(Siblings { files, keys, pace: None }))
     }
 }
@@ -236,7 +238,7 @@ struct Siblings {
     /// The files that no partition has opened yet.
     files: Option<Arc<dyn Any + Send + Sync>>,
     keys: Option<Arc<KeysAtOpen>>,
-    pace: Option<Arc<Pace>>,
+    pace: Option<Arc<Throughput>>,
 }
 
 /// A Select source at run time, with the endpoint that its name refers to. It is never in a plan.
@@ -359,7 +361,7 @@ pub fn as_select_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &S3S
 
 /// The adaptive scan of a plan node, which begins with GET and may change to Select; none for other nodes.
 #[must_use]
-pub fn as_turning_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &TurningSource)> {
+pub fn as_adaptive_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &AdaptiveSource)> {
     scan_by(node)
 }
 

@@ -67,7 +67,7 @@ mod tests {
         BinaryExpr, Column, DynamicFilterPhysicalExpr, lit,
     };
     use datafusion::physical_plan::{ExecutionPlan, collect};
-    use sluicegate_s3select::profile::EndpointProfile;
+    use sluicegate_s3select::profile::StoreCapabilities;
     use sluicegate_server::Server;
 
     use super::*;
@@ -89,7 +89,7 @@ mod tests {
         let engine = Engine::builder()
             .endpoint(server.endpoint())
             .credentials(server.access_key(), server.secret_key())
-            .profile(EndpointProfile::sluice())
+            .profile(StoreCapabilities::sluice())
             .scan(Scan::Select)
             .threads(1)
             .build()

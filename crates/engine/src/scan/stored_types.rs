@@ -93,7 +93,7 @@ fn compare(
     declared: &Schema,
     columns: &BTreeSet<usize>,
 ) -> Result<(), Mismatch> {
-    let stored = StoredTypes::of(footer)?;
+    let stored = StoredTypes::from_footer(footer)?;
     let declared = columns.iter().filter_map(|index| declared.fields().get(*index));
     declared.into_iter().try_for_each(|field| stored.check(field))
 }
@@ -120,7 +120,7 @@ impl StoredTypes {
     /// # Errors
     ///
     /// If a column has an unknown type.
-    pub(crate) fn of(footer: &ParquetMetaData) -> Result<Self, Mismatch> {
+    pub(crate) fn from_footer(footer: &ParquetMetaData) -> Result<Self, Mismatch> {
         let parquet = footer.file_metadata();
         let stored = |notes| {
             parquet_to_arrow_schema(parquet.schema_descr(), notes)

@@ -12,8 +12,8 @@ use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore, 
 use crate::context::error::Damaged;
 use crate::context::read_layer::ReadLayer;
 use crate::store::checksum::Checksum;
-use crate::store::multi_range_get::AskedRanges;
-use crate::store::stall_timeout::Hearing;
+use crate::store::multi_range_get::RequestedRanges;
+use crate::store::stall_timeout::StallRetry;
 use crate::text::samples::Samples;
 
 /// The maximum size in bytes of an object that a sample reads whole, so that its checksum can be compared.
@@ -22,15 +22,15 @@ const SAMPLE_BYTES: u64 = 512 << 10;
 /// The state of all requests that one GET leads to. Object stores request the rest of an answer that breaks off. It
 /// is an extension of the GET's requests.
 #[derive(Debug, Default)]
-pub(crate) struct Conversation {
-    pub(crate) hearing: Arc<Hearing>,
+pub(crate) struct VerifiedGet {
+    pub(crate) hearing: Arc<StallRetry>,
     /// The checksum of the whole object, if the first answer offers one.
     pub(crate) checksum: OnceLock<Checksum>,
 }
 
 /// A layer that compares whole objects with their checksums. Stores offer no checksums of ranges.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct ChecksumStore {
     /// The same store, with a header that requests checksums.
     pub(crate) asking: Arc<dyn ObjectStore>,
     /// True if bytes cannot be damaged in transit, as with TLS.
@@ -68,20 +68,21 @@ fn checked(
 }
 
 #[async_trait]
-impl ReadLayer for Checked {
+impl ReadLayer for ChecksumStore {
     async fn get(
         &self,
         inner: &dyn ObjectStore,
         location: &Path,
         mut options: GetOptions,
     ) -> Result<GetResult> {
-        let conversation = Arc::new(Conversation::default());
+        let conversation = Arc::new(VerifiedGet::default());
         options.extensions.insert(Arc::clone(&conversation));
         let samples = options.extensions.get::<Arc<Samples>>().cloned();
         if let Some(samples) = &samples {
             samples.ask(self.secure);
         }
-        let in_part = options.range.is_some() || options.extensions.get::<AskedRanges>().is_some();
+        let in_part =
+            options.range.is_some() || options.extensions.get::<RequestedRanges>().is_some();
         if options.head || in_part {
             return inner.get_opts(location, options).await;
         }

@@ -6,22 +6,22 @@ use sluicegate_costmodel::{
     ALIKE, Alternative, Candidate, HardwareProfile, Objective, PriceBook, Steps, choose,
 };
 
-use crate::context::choice::{Basis, Decision, Verdict, Why};
+use crate::context::choice::{Basis, Decision, Reason, Verdict};
 use crate::context::config::SluiceOptions;
 use crate::store::endpoint::Endpoint;
 
 /// A strategy to run an operator, possible or not.
 #[derive(Debug, Clone)]
-pub(crate) struct Way<T> {
+pub(crate) struct Strategy<T> {
     /// The name of the strategy in `SET sluice.<operator>`.
     pub strategy: &'static str,
     /// The work of the strategy, or the reason why it is not possible.
-    pub offer: Result<Offer<T>, Why>,
+    pub offer: Result<StrategyPlan<T>, Reason>,
 }
 
 /// The work of a possible strategy, and the means to run it.
 #[derive(Debug, Clone)]
-pub(crate) struct Offer<T> {
+pub(crate) struct StrategyPlan<T> {
     /// The work per resource, in steps.
     pub steps: Steps,
     /// The statement that is sent to the store once per request, if any.
@@ -32,22 +32,22 @@ pub(crate) struct Offer<T> {
 
 /// A choice to be made for one operator.
 #[derive(Debug, Clone)]
-pub(crate) struct Question<T> {
+pub(crate) struct OperatorChoice<T> {
     /// The name of the operator in `SET sluice.<operator>`.
     pub operator: &'static str,
     /// The object of the operator's work, such as a URL or an expression.
     pub subject: String,
     /// The strategies. Among equally good ones, the first wins.
-    pub ways: Vec<Way<T>>,
+    pub ways: Vec<Strategy<T>>,
     /// The strategies that the session forces, if any.
-    pub forced: Option<Forced>,
+    pub forced: Option<ForcedStrategy>,
     /// Further remarks for EXPLAIN.
     pub notes: Vec<String>,
 }
 
 /// A setting that forces a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Forced {
+pub(crate) struct ForcedStrategy {
     /// The setting in SQL: `sluice.scan = 'select'`.
     pub setting: String,
     /// The strategies that follow the setting; the first possible one is taken.
@@ -62,11 +62,11 @@ pub(crate) struct Chooser<'a> {
     objective: Objective,
 }
 
-impl Forced {
+impl ForcedStrategy {
     /// Returns the message that the setting is not followed: `sluice.scan = 'select' is not followed: the store has
     /// no S3 Select`.
     #[must_use]
-    pub(crate) fn unmet(&self, why: &Why) -> String {
+    pub(crate) fn unmet(&self, why: &Reason) -> String {
         format!("{} is not followed: {why}", self.setting)
     }
 }
@@ -75,8 +75,8 @@ impl<'a> Chooser<'a> {
     /// Returns a chooser for operators over an endpoint. `options` are those of the session: the planner's, or, at
     /// run time, those of the task context.
     #[must_use]
-    pub(crate) fn of(endpoint: &'a Endpoint, options: &ConfigOptions) -> Self {
-        let objective = SluiceOptions::of(options).objective.into();
+    pub(crate) fn for_endpoint(endpoint: &'a Endpoint, options: &ConfigOptions) -> Self {
+        let objective = SluiceOptions::from_options(options).objective.into();
         Self { hardware: &endpoint.hardware, prices: &endpoint.prices, objective }
     }
 
@@ -96,11 +96,11 @@ impl<'a> Chooser<'a> {
     /// # Errors
     ///
     /// If no strategy is possible. Every operator needs one that always works.
-    pub(crate) fn choose<T>(&self, question: Question<T>) -> Result<(T, Decision)> {
-        let Question { operator, subject, ways, forced, mut notes } = question;
+    pub(crate) fn choose<T>(&self, question: OperatorChoice<T>) -> Result<(T, Decision)> {
+        let OperatorChoice { operator, subject, ways, forced, mut notes } = question;
         let mut offers = Vec::new();
         let mut refused = Vec::new();
-        for Way { strategy, offer } in ways {
+        for Strategy { strategy, offer } in ways {
             match offer {
                 Ok(offer) => offers.push((strategy, offer)),
                 Err(why) => {
@@ -117,7 +117,7 @@ impl<'a> Chooser<'a> {
         };
         let choice = choose(first, candidates, self.hardware, self.prices, self.objective);
         let mut best_first: Vec<_> = choice.alternatives().cloned().collect();
-        let follows = |forced: &Forced| {
+        let follows = |forced: &ForcedStrategy| {
             forced.strategies.iter().find_map(|wanted| {
                 best_first.iter().position(|way| offers[way.strategy].0 == *wanted)
             })
@@ -169,14 +169,14 @@ fn not_clearly_faster(strategy: &str) -> String {
     format!("{strategy} is not faster by more than {percent} %, and costs more")
 }
 
-fn unmet(forced: &Forced, refused: &[Verdict]) -> String {
+fn unmet(forced: &ForcedStrategy, refused: &[Verdict]) -> String {
     let why = forced.strategies.iter().find_map(|wanted| {
         let verdict = refused.iter().find(|way| way.strategy == *wanted)?;
         verdict.outcome.as_ref().err()
     });
     match why {
         Some(why) => forced.unmet(why),
-        None => forced.unmet(&Why::from("there is no such way here")),
+        None => forced.unmet(&Reason::from("there is no such way here")),
     }
 }
 
@@ -189,21 +189,21 @@ mod tests {
         Chooser::new(HardwareProfile::paper(), PriceBook::paper(), Objective::Time)
     }
 
-    fn way(strategy: &'static str, offer: Result<u64, &'static str>) -> Way<u64> {
-        let offer = offer.map_err(Why::from).map(|mib| Offer {
+    fn way(strategy: &'static str, offer: Result<u64, &'static str>) -> Strategy<u64> {
+        let offer = offer.map_err(Reason::from).map(|mib| StrategyPlan {
             steps: Phase { gets: Requests(1), got: Bytes::mib(mib), ..Phase::default() }.into(),
             statement: None,
             build: mib,
         });
-        Way { strategy, offer }
+        Strategy { strategy, offer }
     }
 
-    fn question(ways: Vec<Way<u64>>, forced: Option<&[&'static str]>) -> Question<u64> {
-        Question {
+    fn question(ways: Vec<Strategy<u64>>, forced: Option<&[&'static str]>) -> OperatorChoice<u64> {
+        OperatorChoice {
             operator: "join",
             subject: "a.x = b.y".to_owned(),
             ways,
-            forced: forced.map(|strategies| Forced {
+            forced: forced.map(|strategies| ForcedStrategy {
                 setting: format!("sluice.join = '{}'", strategies[0]),
                 strategies: strategies.to_vec(),
             }),
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    fn join() -> Vec<Way<u64>> {
+    fn join() -> Vec<Strategy<u64>> {
         vec![way("baseline", Ok(30)), way("filtered", Ok(20)), way("bloom", Err("the key is text"))]
     }
 
@@ -270,15 +270,15 @@ mod tests {
                 0..=1000 => way("bloom", Ok(keys / 100)),
                 _ => way("bloom", Err("the keys do not fit into a statement")),
             };
-            let ways = vec![way("baseline", Ok(30)), bloom].into_iter().map(|way| Way {
+            let ways = vec![way("baseline", Ok(30)), bloom].into_iter().map(|way| Strategy {
                 strategy: way.strategy,
-                offer: way.offer.map(|offer| Offer {
+                offer: way.offer.map(|offer| StrategyPlan {
                     steps: offer.steps,
                     statement: offer.statement,
                     build: move || offer.build + keys,
                 }),
             });
-            let question = Question {
+            let question = OperatorChoice {
                 operator: "join",
                 subject: "a.x = b.y".to_owned(),
                 ways: ways.collect(),

@@ -12,7 +12,7 @@ use crate::context::read_layer::{Layered, ReadLayer};
 
 /// Makes every read of an object return the version that the listing saw, or fail.
 #[derive(Debug)]
-struct Pinned {
+struct ConditionalReadStore {
     location: Path,
     e_tag: Option<String>,
     got: Count,
@@ -26,11 +26,11 @@ pub(crate) fn pinned(
     got: Count,
 ) -> Arc<dyn ObjectStore> {
     let (location, e_tag) = (object.location.clone(), object.e_tag.clone());
-    Arc::new(Layered::new(store, Pinned { location, e_tag, got }))
+    Arc::new(Layered::new(store, ConditionalReadStore { location, e_tag, got }))
 }
 
 #[async_trait]
-impl ReadLayer for Pinned {
+impl ReadLayer for ConditionalReadStore {
     async fn get(
         &self,
         inner: &dyn ObjectStore,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use sluicegate_client::Client;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{InputFormat, SelectRequest};
 
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::context::counters::Counters;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::statement::Statement;
@@ -20,7 +20,7 @@ use crate::store::endpoint_builder::EndpointBuilder;
 pub struct Endpoint {
     /// The name that plans show.
     pub name: String,
-    pub(crate) profile: Arc<EndpointProfile>,
+    pub(crate) profile: Arc<StoreCapabilities>,
     /// The client for Select statements.
     pub client: Client,
     /// The counters of all requests to the store.
@@ -48,7 +48,7 @@ impl Endpoint {
 
     /// Returns the capabilities of the store.
     #[must_use]
-    pub fn profile(&self) -> &EndpointProfile {
+    pub fn profile(&self) -> &StoreCapabilities {
         &self.profile
     }
 
@@ -79,15 +79,15 @@ impl Endpoint {
     /// # Errors
     ///
     /// The reason from the profile, or the store's earlier refusal.
-    pub fn takes(&self, statement: &Statement, format: &TableFormat) -> Result<(), Why> {
+    pub fn takes(&self, statement: &Statement, format: &TableFormat) -> Result<(), Reason> {
         let request = self.request(statement, format, None);
         let allowed = self.profile().allows(&statement.query);
         let refused = allowed.and_then(|()| self.profile().admits(&request)).err();
         if let Some(refusal) = refused {
-            return Err(Why::new(refusal.to_string()));
+            return Err(Reason::new(refusal.to_string()));
         }
         match self.client.known_refusal(&request) {
-            Some(refusal) => Err(Why::new(format!("the store refused it before: {refusal}"))),
+            Some(refusal) => Err(Reason::new(format!("the store refused it before: {refusal}"))),
             None => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluicegate_client::{Client, ConnectOptions, Credentials};
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use crate::Result;
 use crate::context::counters::Counters;
@@ -19,7 +19,7 @@ use crate::store::endpoint::Endpoint;
 pub struct EndpointBuilder {
     name: Option<String>,
     connect: ConnectOptions,
-    profile: Option<EndpointProfile>,
+    profile: Option<StoreCapabilities>,
     prices: PriceBook,
     hardware: Option<HardwareProfile>,
 }
@@ -66,10 +66,10 @@ impl EndpointBuilder {
     }
 
     /// Sets the capabilities of the store, and which of its answers are exact. The default is `aws`, which is
-    /// careful. With an endpoint it is [`EndpointProfile::unknown`], which reads everything with GET, because
+    /// careful. With an endpoint it is [`StoreCapabilities::unknown`], which reads everything with GET, because
     /// different kinds of stores give different answers.
     #[must_use]
-    pub fn profile(mut self, profile: EndpointProfile) -> Self {
+    pub fn profile(mut self, profile: StoreCapabilities) -> Self {
         self.profile = Some(profile);
         self
     }
@@ -98,10 +98,10 @@ impl EndpointBuilder {
         let client = match self.profile {
             Some(profile) => Client::connect(&self.connect, profile).await?,
             None => {
-                let client = Client::connect(&self.connect, EndpointProfile::unknown()).await?;
+                let client = Client::connect(&self.connect, StoreCapabilities::unknown()).await?;
                 match client.endpoint() {
                     Some(_) => client,
-                    None => Client::connect(&self.connect, EndpointProfile::aws()).await?,
+                    None => Client::connect(&self.connect, StoreCapabilities::aws()).await?,
                 }
             }
         };

@@ -53,7 +53,7 @@ impl Endpoints {
 
     /// Returns the endpoints of a session, if it has any.
     #[must_use]
-    pub fn of(options: &ConfigOptions) -> Option<&Self> {
+    pub fn from_options(options: &ConfigOptions) -> Option<&Self> {
         options.extensions.get::<Self>()
     }
 
@@ -168,7 +168,7 @@ pub fn bucket_of(url: &ObjectStoreUrl) -> Option<&str> {
 ///
 /// If the session has no endpoints, or none of this name.
 pub fn resolve(options: &ConfigOptions, name: &str) -> Result<Arc<Endpoint>> {
-    match Endpoints::of(options) {
+    match Endpoints::from_options(options) {
         Some(endpoints) => endpoints.get(name),
         None => plan_err!("the session has no endpoints; add them with `with_pushdown`"),
     }

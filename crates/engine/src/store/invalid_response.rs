@@ -27,7 +27,7 @@ const LISTED: u64 = 20_000_000;
 
 /// The fault of an invalid answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Misanswer {
+pub(crate) enum InvalidResponse {
     /// The answer redirects to another place.
     Redirect(StatusCode),
     /// The answer is not a page of a listing.
@@ -46,7 +46,7 @@ pub(crate) enum Misanswer {
     Endless,
 }
 
-impl fmt::Display for Misanswer {
+impl fmt::Display for InvalidResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Redirect(status) => write!(
@@ -85,8 +85,8 @@ impl fmt::Display for Misanswer {
     }
 }
 
-impl From<Misanswer> for HttpError {
-    fn from(misanswer: Misanswer) -> Self {
+impl From<InvalidResponse> for HttpError {
+    fn from(misanswer: InvalidResponse) -> Self {
         // Not asked again.
         let error = UserError {
             kind: ErrorKind::Unavailable,
@@ -102,14 +102,14 @@ impl From<Misanswer> for HttpError {
 ///
 /// # Errors
 ///
-/// [`Misanswer::Redirect`], and those of the connection.
+/// [`InvalidResponse::Redirect`], and those of the connection.
 pub(crate) async fn usable(
     asked_version: Option<&str>,
     answer: HttpResponse,
 ) -> Result<HttpResponse, HttpError> {
     let status = answer.status();
     if status.is_redirection() && answer.headers().contains_key(header::LOCATION) {
-        return Err(Misanswer::Redirect(status).into());
+        return Err(InvalidResponse::Redirect(status).into());
     }
     if status.is_success() {
         let found = answer.headers().get(header::ETAG).and_then(|it| it.to_str().ok());
@@ -143,7 +143,7 @@ fn bare(e_tag: &str) -> &str {
 }
 
 /// Returns the version in a request's `If-Match` header.
-pub(crate) fn asked_version(request: &HttpRequest) -> Option<String> {
+pub(crate) fn requested_version(request: &HttpRequest) -> Option<String> {
     let value = request.headers().get(header::IF_MATCH)?;
     Some(value.to_str().ok()?.to_owned())
 }
@@ -152,13 +152,13 @@ pub(crate) fn asked_version(request: &HttpRequest) -> Option<String> {
 ///
 /// # Errors
 ///
-/// [`Misanswer::Endless`], and those of the connection.
+/// [`InvalidResponse::Endless`], and those of the connection.
 pub(crate) async fn document(body: HttpResponseBody) -> Result<Bytes, HttpError> {
     match Limited::new(body, DOCUMENT_BYTES).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
         Err(error) => Err(match error.downcast::<HttpError>() {
             Ok(broken) => *broken,
-            Err(_) => Misanswer::Endless.into(),
+            Err(_) => InvalidResponse::Endless.into(),
         }),
     }
 }
@@ -190,7 +190,7 @@ impl Listings {
     /// # Errors
     ///
     /// The fault of the page, if it has one.
-    pub(crate) fn check(&self, request: &Uri, page: &[u8]) -> Result<(), Misanswer> {
+    pub(crate) fn check(&self, request: &Uri, page: &[u8]) -> Result<(), InvalidResponse> {
         let Some((this, next)) = check_page(request, page)? else { return Ok(()) };
         let parameters = request.query().unwrap_or_default().split('&');
         let others = parameters.filter(|it| !it.starts_with("continuation-token="));
@@ -200,16 +200,16 @@ impl Listings {
         let first = Tokens { remembered: next.clone(), passed: 0, most: 0, empty: 0, listed: 0 };
         let mut tokens = known.unwrap_or(first);
         if tokens.most > 0 && tokens.remembered == next {
-            return Err(Misanswer::Cycle);
+            return Err(InvalidResponse::Cycle);
         }
         let entries = entries(page);
         tokens.listed += entries;
         tokens.empty = if entries == 0 { tokens.empty + 1 } else { 0 };
         if tokens.empty >= EMPTY_PAGES {
-            return Err(Misanswer::EmptyPages);
+            return Err(InvalidResponse::EmptyPages);
         }
         if tokens.listed > LISTED {
-            return Err(Misanswer::TooMany);
+            return Err(InvalidResponse::TooMany);
         }
         tokens.passed += 1;
         if tokens.passed > tokens.most {
@@ -232,21 +232,24 @@ fn entries(page: &[u8]) -> u64 {
 }
 
 /// Returns the tokens of this page, none for the first, and of the next page; none if there is no next page.
-fn check_page(request: &Uri, page: &[u8]) -> Result<Option<(Option<String>, String)>, Misanswer> {
+fn check_page(
+    request: &Uri,
+    page: &[u8],
+) -> Result<Option<(Option<String>, String)>, InvalidResponse> {
     let page = String::from_utf8_lossy(page);
     if root(&page) != Some("ListBucketResult") {
-        return Err(Misanswer::NoListing);
+        return Err(InvalidResponse::NoListing);
     }
     if element(&page, "IsTruncated").is_none_or(|it| it.trim() != "true") {
         return Ok(None);
     }
     let next = element(&page, "NextContinuationToken").filter(|token| !token.trim().is_empty());
-    let next = unescaped(next.ok_or(Misanswer::NoToken)?);
+    let next = unescaped(next.ok_or(InvalidResponse::NoToken)?);
     let mut parameters = request.query().unwrap_or_default().split('&');
     let this = parameters.find_map(|it| it.strip_prefix("continuation-token="));
     let this = this.map(|this| percent_decode_str(this).decode_utf8_lossy().into_owned());
     match this {
-        Some(this) if this == next => Err(Misanswer::SameToken),
+        Some(this) if this == next => Err(InvalidResponse::SameToken),
         this => Ok(Some((this, next.to_string()))),
     }
 }
@@ -278,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_page_is_part_of_a_whole_listing() {
-        let check = |query: &str, page: &str, expected: Result<(), Misanswer>| {
+        let check = |query: &str, page: &str, expected: Result<(), InvalidResponse>| {
             let uri: Uri = format!("http://h/bucket?list-type=2{query}").parse().unwrap();
             let checked = Listings::default().check(&uri, page.as_bytes());
             assert_eq!(checked, expected, "{query} {page}");
@@ -298,14 +301,18 @@ mod tests {
         check("", "<ListBucketResult/>", Ok(()));
         check("", "\u{feff} <!-- a --> <s3:ListBucketResult>", Ok(()));
         for other in ["", "<html>login</html>", "<foo/>", "<ListBucketResults/>", "<?xml", "{}"] {
-            check("", other, Err(Misanswer::NoListing));
+            check("", other, Err(InvalidResponse::NoListing));
         }
-        check("", &page("<IsTruncated>true</IsTruncated>"), Err(Misanswer::NoToken));
-        check("", &more(""), Err(Misanswer::NoToken));
+        check("", &page("<IsTruncated>true</IsTruncated>"), Err(InvalidResponse::NoToken));
+        check("", &more(""), Err(InvalidResponse::NoToken));
         check("", &more("a"), Ok(()));
         check("&continuation-token=b", &more("a"), Ok(()));
-        check("&continuation-token=a", &more("a"), Err(Misanswer::SameToken));
-        check("&continuation-token=a%2B%26&prefix=x", &more("a+&amp;"), Err(Misanswer::SameToken));
+        check("&continuation-token=a", &more("a"), Err(InvalidResponse::SameToken));
+        check(
+            "&continuation-token=a%2B%26&prefix=x",
+            &more("a+&amp;"),
+            Err(InvalidResponse::SameToken),
+        );
     }
 
     /// Every page has a new token.
@@ -331,7 +338,7 @@ mod tests {
         let object = |_: u32| "<Contents><Key>k</Key></Contents>".to_owned();
         assert_eq!(given_up(2 * EMPTY_PAGES, &object), None);
         let empty = given_up(2 * EMPTY_PAGES, &|_| String::new());
-        assert_eq!(empty, Some((EMPTY_PAGES, Misanswer::EmptyPages)));
+        assert_eq!(empty, Some((EMPTY_PAGES, InvalidResponse::EmptyPages)));
         // A page with an entry resets the count.
         let some = |number: u32| match number % (EMPTY_PAGES - 1) {
             0 => "<CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>".to_owned(),
@@ -340,7 +347,7 @@ mod tests {
         assert_eq!(given_up(3 * EMPTY_PAGES, &some), None);
         let many = "<Contents>".repeat(400_000);
         let pages = u32::try_from(LISTED).unwrap() / 400_000 + 1;
-        assert_eq!(given_up(2 * pages, &|_| many.clone()), Some((pages, Misanswer::TooMany)));
+        assert_eq!(given_up(2 * pages, &|_| many.clone()), Some((pages, InvalidResponse::TooMany)));
     }
 
     #[test]

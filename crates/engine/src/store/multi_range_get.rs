@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use datafusion::physical_plan::metrics::Count;
 use futures::{StreamExt, TryStreamExt};
 use object_store::{Attribute, Error, GetOptions, ObjectMeta, ObjectStore, Result};
-use sluicegate_s3select::byteranges::{self, Parts, boundary_of};
+use sluicegate_s3select::byteranges::{self, MultipartBody, boundary_of};
 use tokio::sync::Semaphore;
 
 use crate::context::notes::Notes;
@@ -27,7 +27,7 @@ pub(crate) type Batch = Vec<Range<u64>>;
 
 /// The ranges that a GET requests instead of the whole object, as an extension of the request.
 #[derive(Debug, Clone)]
-pub(crate) struct AskedRanges(pub(crate) Arc<str>);
+pub(crate) struct RequestedRanges(pub(crate) Arc<str>);
 
 /// Metrics of the requests for ranges of data objects.
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ impl Fetch {
     /// If the ranges cannot be read.
     pub async fn batch(&self, ranges: Batch) -> Result<Vec<Bytes>> {
         if ranges.len() > 1 && !self.many.are_refused() {
-            match self.together(&ranges).await {
+            match self.fetch_ranges(&ranges).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => self.many.refuse(&self.object, &error),
@@ -165,12 +165,12 @@ impl Fetch {
         Ok(bytes)
     }
 
-    async fn together(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    async fn fetch_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let _slot = self.slots.acquire().await;
         self.read.requests.add(1);
         let ObjectMeta { location, e_tag, size, .. } = &self.object;
         let mut options = GetOptions { if_match: e_tag.clone(), ..GetOptions::default() };
-        options.extensions.insert(AskedRanges(byteranges::header(ranges).into()));
+        options.extensions.insert(RequestedRanges(byteranges::header(ranges).into()));
         let answer = self.store.get_opts(location, options).await?;
         let unquoted =
             |tag: &Option<String>| tag.as_ref().map(|it| it.trim_matches('"').to_owned());
@@ -182,7 +182,7 @@ impl Fetch {
         let Some(boundary) = boundary else {
             return Err(foreign("the answer is not in parts"));
         };
-        let most = Parts::most_bytes(ranges);
+        let most = MultipartBody::most_bytes(ranges);
         let mut body = BytesMut::new();
         let mut stream = answer.into_stream();
         while let Some(bytes) = stream.try_next().await? {

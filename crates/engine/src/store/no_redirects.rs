@@ -10,13 +10,13 @@ use object_store::client::{
     HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
     SpawnService,
 };
-use sluicegate_client::{Direct, NotSent};
+use sluicegate_client::{NoRedirectClient, SendError};
 use tokio::runtime::Handle;
 
 /// Sends each request to its own URL.
 #[derive(Debug, Clone)]
 struct DirectService {
-    direct: Direct,
+    direct: NoRedirectClient,
 }
 
 /// Returns a client that limits the time of connecting, and one that sends from `runtime`, if it is given.
@@ -24,7 +24,7 @@ pub(crate) fn direct(
     connect_timeout: Duration,
     runtime: Option<&Handle>,
 ) -> (HttpClient, HttpClient) {
-    let service = || DirectService { direct: Direct::new(connect_timeout) };
+    let service = || DirectService { direct: NoRedirectClient::new(connect_timeout) };
     let here = HttpClient::new(service());
     let there = match runtime {
         Some(runtime) => HttpClient::new(SpawnService::new(service(), runtime.clone())),
@@ -60,12 +60,12 @@ fn deletes(request: &HttpRequest) -> bool {
 /// Returns the kind of error by which object stores decide about a retry. A request that the store has not seen is
 /// always retried. If the connection broke, only requests that can be repeated are: a repeated conditional PUT, for
 /// example, would fail because of its own object.
-fn kind(error: &NotSent, repeatable: bool) -> HttpErrorKind {
+fn kind(error: &SendError, repeatable: bool) -> HttpErrorKind {
     match error {
-        NotSent { late: true, .. } => HttpErrorKind::Timeout,
-        NotSent { unseen: true, .. } => HttpErrorKind::Connect,
-        NotSent { broken: true, .. } if repeatable => HttpErrorKind::Request,
-        NotSent { broken: true, .. } => HttpErrorKind::Interrupted,
+        SendError { late: true, .. } => HttpErrorKind::Timeout,
+        SendError { unseen: true, .. } => HttpErrorKind::Connect,
+        SendError { broken: true, .. } if repeatable => HttpErrorKind::Request,
+        SendError { broken: true, .. } => HttpErrorKind::Interrupted,
         _ => HttpErrorKind::Unknown,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::execution::TaskContext;
 
-use crate::context::counters::{Counted, Counters};
+use crate::context::counters::{CounterSnapshot, Counters};
 use crate::context::timeline::Timeline;
 use crate::store::endpoint::Endpoint;
 
@@ -71,13 +71,13 @@ impl QueryCounters {
 
     /// What was asked of all endpoints.
     #[must_use]
-    pub fn read(&self) -> Counted {
+    pub fn read(&self) -> CounterSnapshot {
         self.by_endpoint().into_values().sum()
     }
 
     /// What was asked of each endpoint, by its name.
     #[must_use]
-    pub fn by_endpoint(&self) -> BTreeMap<String, Counted> {
+    pub fn by_endpoint(&self) -> BTreeMap<String, CounterSnapshot> {
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
         endpoints.iter().map(|(name, counters)| (name.clone(), counters.read())).collect()
     }

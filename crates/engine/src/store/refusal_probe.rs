@@ -9,10 +9,10 @@ use crate::context::read_layer::ReadLayer;
 /// After a refused HEAD, requests one byte of the object, so that the error has the store's code. A wrong key, a
 /// wrong secret, an expired token and a missing permission all have the same status.
 #[derive(Debug)]
-pub(crate) struct WhyRefused;
+pub(crate) struct RefusalProbe;
 
 #[async_trait]
-impl ReadLayer for WhyRefused {
+impl ReadLayer for RefusalProbe {
     async fn get(
         &self,
         inner: &dyn ObjectStore,

@@ -25,19 +25,19 @@ use crate::context::notes::{Notes, some_of};
 use crate::context::read_layer::Layered;
 use crate::store::checksum;
 use crate::store::checksum::Checksum;
-use crate::store::checksum_store::{Checked, Conversation};
+use crate::store::checksum_store::{ChecksumStore, VerifiedGet};
 use crate::store::conditional_writes::{Completions, Unconditional};
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::Endpoints;
-use crate::store::invalid_response::{Listings, asked_version, document, usable};
+use crate::store::invalid_response::{Listings, document, requested_version, usable};
 use crate::store::local::{Folders, LocalStore};
-use crate::store::multi_range_get::AskedRanges;
+use crate::store::multi_range_get::RequestedRanges;
 use crate::store::no_redirects::direct;
 use crate::store::query_counters::QueryCounters;
-use crate::store::refusal_probe::WhyRefused;
-use crate::store::stall_timeout::{Listener, Silence};
+use crate::store::refusal_probe::RefusalProbe;
+use crate::store::stall_timeout::{Listener, StallError};
 use crate::store::unnameable_keys::nameable;
-use crate::store::version_pinned_store::{OneVersionStore, Versions};
+use crate::store::version_pinned_store::{VersionPinnedStore, Versions};
 
 /// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -156,7 +156,7 @@ impl S3Stores {
         let connected = connect(endpoint, name, &service);
         let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
         let store = match &self.query {
-            Some(_) => Arc::new(OneVersionStore::new(store, self.versions.of(name))),
+            Some(_) => Arc::new(VersionPinnedStore::new(store, self.versions.for_bucket(name))),
             None => store,
         };
         buckets.insert(key, Arc::clone(&store));
@@ -194,7 +194,7 @@ struct Connections {
 
 impl Connections {
     /// Returns the client for a request.
-    fn of(&self, request: &HttpRequest) -> &HttpClient {
+    fn client_for(&self, request: &HttpRequest) -> &HttpClient {
         match kind(request) {
             RequestKind::Put => &self.writes,
             _ => &self.reads,
@@ -220,8 +220,8 @@ fn connect(
     let asking = connect_with(endpoint, bucket, service, asking)?;
     // AWS itself is reached by TLS.
     let secure = endpoint.client.endpoint().is_none_or(|url| url.starts_with("https://"));
-    let checked = Arc::new(Layered::new(plain, Checked { asking, secure }));
-    let explained = Arc::new(Layered::new(checked, WhyRefused));
+    let checked = Arc::new(Layered::new(plain, ChecksumStore { asking, secure }));
+    let explained = Arc::new(Layered::new(checked, RefusalProbe));
     Ok(Arc::new(Layered::new(explained, Unconditional)))
 }
 
@@ -275,7 +275,10 @@ impl ObjectStoreRegistry for S3Stores {
                 let store = self.shared.others.get_store(url)?;
                 let store = LocalStore::instead_of(store, &self.folders, &self.notes);
                 Ok(match &self.query {
-                    Some(_) => Arc::new(OneVersionStore::new(store, self.versions.of("file://"))),
+                    Some(_) => Arc::new(VersionPinnedStore::new(
+                        store,
+                        self.versions.for_bucket("file://"),
+                    )),
                     None => store,
                 })
             }
@@ -339,10 +342,10 @@ struct CountingService {
 #[async_trait]
 impl HttpService for CountingService {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        ask_for_ranges(&mut request)?;
+        set_range_header(&mut request)?;
         let only_new = self.completions.condition(&mut request);
-        let version = asked_version(&request);
-        let conversation: Arc<Conversation> =
+        let version = requested_version(&request);
+        let conversation: Arc<VerifiedGet> =
             request.extensions().get().cloned().unwrap_or_default();
         let listener = Listener {
             limit: self.idle_timeout,
@@ -353,12 +356,12 @@ impl HttpService for CountingService {
             continues: kind(&request) == RequestKind::Get,
         };
         if listener.hearing.is_over() {
-            return Err(listener.given_up());
+            return Err(listener.stall_error());
         }
         loop {
             match self.answer(request.clone(), listener.clone()).await {
                 // A write may have been executed although no answer came, so only other requests are retried.
-                Err(error) if Silence::passes(&error) && kind(&request) != RequestKind::Put => {}
+                Err(error) if StallError::passes(&error) && kind(&request) != RequestKind::Put => {}
                 Ok(answer) => {
                     if let Some(only_new) = &only_new
                         && answer.status() == http::StatusCode::NOT_IMPLEMENTED
@@ -409,7 +412,7 @@ impl CountingService {
             }
         }
         let uri = request.uri().clone();
-        let client = self.http.of(&request);
+        let client = self.http.client_for(&request);
         // The store is silent while it receives bytes.
         let beginning = (kind == RequestKind::Put).then_some(WRITE_TIMEOUT);
         let response = listener.heard(client.execute(request), beginning).await?;
@@ -468,8 +471,8 @@ impl CountingService {
 }
 
 /// Adds the ranges of a request's extension as its `Range` header. The signature does not cover that header.
-fn ask_for_ranges(request: &mut HttpRequest) -> Result<(), HttpError> {
-    let Some(AskedRanges(ranges)) = request.extensions().get().cloned() else { return Ok(()) };
+fn set_range_header(request: &mut HttpRequest) -> Result<(), HttpError> {
+    let Some(RequestedRanges(ranges)) = request.extensions().get().cloned() else { return Ok(()) };
     let failed = |why| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(why));
     if request.headers().contains_key("range") {
         // After a broken answer, the rest of its body is requested as if the body were the object.

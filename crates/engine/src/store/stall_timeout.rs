@@ -19,23 +19,23 @@ use crate::context::error::{ErrorKind, UserError};
 /// The state of a store's answers about one object, over any number of requests. After the first silence the request
 /// is sent once more; if the store is silent again before new data comes, the object is given up.
 #[derive(Debug, Default)]
-pub(crate) struct Hearing {
+pub(crate) struct StallRetry {
     tried: AtomicBool,
     over: AtomicBool,
 }
 
-impl Hearing {
+impl StallRetry {
     /// Returns true if the store was silent twice in a row.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    fn heard(&self) {
+    fn reset(&self) {
         self.tried.store(false, Ordering::Relaxed);
     }
 
     /// Records a silence; returns true if the request may be sent again.
-    fn silent(&self) -> bool {
+    fn should_retry(&self) -> bool {
         let again = !self.tried.swap(true, Ordering::Relaxed);
         self.over.store(!again, Ordering::Relaxed);
         again
@@ -44,21 +44,21 @@ impl Hearing {
 
 /// The error for a store that was silent for too long.
 #[derive(Debug)]
-pub(crate) struct Silence(UserError);
+pub(crate) struct StallError(UserError);
 
-impl fmt::Display for Silence {
+impl fmt::Display for StallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Silence {
+impl std::error::Error for StallError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.0)
     }
 }
 
-impl Silence {
+impl StallError {
     fn about(object: &str, waited: Duration) -> Self {
         Self(UserError {
             kind: ErrorKind::Unavailable,
@@ -78,7 +78,7 @@ impl Silence {
 pub(crate) struct Listener {
     /// The time that the store may be silent, over two requests in a row.
     pub(crate) limit: Duration,
-    pub(crate) hearing: Arc<Hearing>,
+    pub(crate) hearing: Arc<StallRetry>,
     /// The counters that count silences.
     pub(crate) counters: Arc<Counters>,
     /// The URL of the object: `s3://bucket/key`.
@@ -102,7 +102,7 @@ impl Listener {
     ) -> Result<HttpResponse, HttpError> {
         let pause = self.limit / 2;
         let begun = timeout(beginning.unwrap_or(pause), answer).await;
-        let answer = begun.map_err(|_| self.silence())??;
+        let answer = begun.map_err(|_| self.stall_error_of())??;
         Ok(answer.map(|body| {
             let frames = futures::stream::unfold(Some((body, self)), move |state| async move {
                 let (mut body, listener) = state?;
@@ -111,12 +111,12 @@ impl Listener {
                     Ok(Some(Ok(frame))) => {
                         let is_new = listener.continues;
                         if is_new && frame.data_ref().is_some_and(|data| !data.is_empty()) {
-                            listener.hearing.heard();
+                            listener.hearing.reset();
                         }
                         Some((Ok(frame), Some((body, listener))))
                     }
                     Ok(Some(Err(error))) => Some((Err(error), None)),
-                    Err(_) => Some((Err(listener.silence()), None)),
+                    Err(_) => Some((Err(listener.stall_error_of()), None)),
                 }
             });
             // A fused stream may be polled after its end.
@@ -125,9 +125,9 @@ impl Listener {
     }
 
     /// Counts a silence and returns its error: a timeout if the request may be sent again.
-    fn silence(&self) -> HttpError {
-        self.counters.silence();
-        let kind = match self.hearing.silent() {
+    fn stall_error_of(&self) -> HttpError {
+        self.counters.count_stall();
+        let kind = match self.hearing.should_retry() {
             true => HttpErrorKind::Timeout,
             false => HttpErrorKind::Unknown,
         };
@@ -135,12 +135,12 @@ impl Listener {
     }
 
     /// Returns the error for a store that was given up.
-    pub(crate) fn given_up(&self) -> HttpError {
+    pub(crate) fn stall_error(&self) -> HttpError {
         self.error(HttpErrorKind::Unknown)
     }
 
     fn error(&self, kind: HttpErrorKind) -> HttpError {
-        HttpError::new(kind, Silence::about(&self.object, self.limit))
+        HttpError::new(kind, StallError::about(&self.object, self.limit))
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         let stalled = listener(Duration::from_secs(2));
         let answer = stalled.clone().heard(paused(vec![pause, NEVER]), None).await.unwrap();
         let error = answer.into_body().bytes().await.unwrap_err();
-        assert!(Silence::passes(&error), "{error}");
+        assert!(StallError::passes(&error), "{error}");
         assert_eq!(stalled.counters.read().silences, 1);
     }
 
@@ -200,16 +200,16 @@ mod tests {
     async fn who_says_nothing_new_is_given_up() {
         let listener = listener(Duration::from_millis(100));
         let error = listener.clone().heard(mute(), None).await.unwrap_err();
-        assert!(Silence::passes(&error) && !listener.hearing.is_over(), "{error}");
+        assert!(StallError::passes(&error) && !listener.hearing.is_over(), "{error}");
         // First comes new data, then only a head.
         let answer = paused(vec![Duration::ZERO, NEVER]);
         let told = listener.clone().heard(answer, None).await.unwrap();
         let error = told.into_body().bytes().await.unwrap_err();
-        assert!(Silence::passes(&error) && !listener.hearing.is_over(), "{error}");
+        assert!(StallError::passes(&error) && !listener.hearing.is_over(), "{error}");
         let nothing = listener.clone().heard(paused(vec![NEVER]), None).await.unwrap();
         let error = nothing.into_body().bytes().await.unwrap_err();
-        assert!(!Silence::passes(&error) && listener.hearing.is_over(), "{error}");
-        assert_eq!(error.to_string(), listener.given_up().to_string());
+        assert!(!StallError::passes(&error) && listener.hearing.is_over(), "{error}");
+        assert_eq!(error.to_string(), listener.stall_error().to_string());
         assert_eq!(listener.counters.read().silences, 3);
         // The time until the answer begins may have its own limit.
         let late = async {

@@ -19,21 +19,21 @@ use object_store::{
 use sluicegate_client::Error as StoreError;
 
 use crate::store::endpoints::bucket_of;
-use crate::store::multi_range_get::AskedRanges;
+use crate::store::multi_range_get::RequestedRanges;
 
 /// A store for one query that pins the version of every object: the version that the query saw first, in a listing or
 /// by reading. Reading another version fails. Without this store, the ranges of an object that is replaced while it
 /// is read would come from different versions, and ranges that were planned for the old length would miss the rest of
 /// the new object.
 #[derive(Debug)]
-pub(crate) struct OneVersionStore {
+pub(crate) struct VersionPinnedStore {
     inner: Arc<dyn ObjectStore>,
-    seen: Arc<Seen>,
+    seen: Arc<PinnedVersions>,
 }
 
-impl OneVersionStore {
+impl VersionPinnedStore {
     /// Pins the versions of `seen`, to which later ones are added.
-    pub(crate) fn new(inner: Arc<dyn ObjectStore>, seen: Arc<Seen>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn ObjectStore>, seen: Arc<PinnedVersions>) -> Self {
         Self { inner, seen }
     }
 }
@@ -41,11 +41,11 @@ impl OneVersionStore {
 /// The versions of the objects that a query reads, for all buckets. A part of a plan that was made elsewhere begins
 /// with the versions of the plan, which may differ from those in the store.
 #[derive(Debug, Default)]
-pub struct Versions(Mutex<HashMap<String, Arc<Seen>>>);
+pub struct Versions(Mutex<HashMap<String, Arc<PinnedVersions>>>);
 
 impl Versions {
     /// Returns the versions of the objects of a bucket.
-    pub(crate) fn of(&self, bucket: &str) -> Arc<Seen> {
+    pub(crate) fn for_bucket(&self, bucket: &str) -> Arc<PinnedVersions> {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(buckets.entry(bucket.to_owned()).or_default())
     }
@@ -53,7 +53,7 @@ impl Versions {
     /// Notes the versions of the files of a scan, as their listing said.
     pub(crate) fn note_files(&self, files: &FileScanConfig) {
         let Some(bucket) = bucket_of(&files.object_store_url) else { return };
-        let seen = self.of(bucket);
+        let seen = self.for_bucket(bucket);
         for file in files.file_groups.iter().flat_map(FileGroup::iter) {
             seen.note(&file.object_meta);
         }
@@ -62,34 +62,34 @@ impl Versions {
 
 /// The entity tags and sizes of the objects seen so far.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<HashMap<Path, (String, u64)>>);
+pub(crate) struct PinnedVersions(Mutex<HashMap<Path, (String, u64)>>);
 
 /// The result of comparing an object with an earlier version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Noted {
+enum PinOutcome {
     Same,
     OtherVersion,
     /// The version is the same, so one of the sizes was damaged in transit.
     OtherSize,
 }
 
-impl Seen {
+impl PinnedVersions {
     fn tag(&self, location: &Path) -> Option<String> {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.get(location).map(|(tag, _)| tag.clone())
     }
 
     /// Records an object that is seen for the first time, or compares it with the recorded version.
-    fn note(&self, object: &ObjectMeta) -> Noted {
-        let Some(tag) = &object.e_tag else { return Noted::Same };
+    fn note(&self, object: &ObjectMeta) -> PinOutcome {
+        let Some(tag) = &object.e_tag else { return PinOutcome::Same };
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || (tag.clone(), object.size);
         let (first, size) = seen.entry(object.location.clone()).or_insert_with(new);
         // Some stores quote tags in headers but not in listings.
         match first.trim_matches('"') == tag.trim_matches('"') {
-            true if *size == object.size => Noted::Same,
-            true => Noted::OtherSize,
-            false => Noted::OtherVersion,
+            true if *size == object.size => PinOutcome::Same,
+            true => PinOutcome::OtherSize,
+            false => PinOutcome::OtherVersion,
         }
     }
 
@@ -104,7 +104,7 @@ fn is_page(result: &GetResult) -> bool {
     result.meta.e_tag.is_none() && kind.is_some_and(|kind| kind.starts_with("text/html"))
 }
 
-impl fmt::Display for OneVersionStore {
+impl fmt::Display for VersionPinnedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.inner, f)
     }
@@ -130,7 +130,7 @@ fn nothing(location: &Path, options: &GetOptions) -> Option<GetResult> {
 }
 
 #[async_trait]
-impl ObjectStore for OneVersionStore {
+impl ObjectStore for VersionPinnedStore {
     async fn put_opts(
         &self,
         location: &Path,
@@ -161,7 +161,7 @@ impl ObjectStore for OneVersionStore {
         }
         let first_read = !free && options.if_match.is_none();
         // The size in an answer with several ranges is not that of the object.
-        let in_parts = options.extensions.get::<AskedRanges>().is_some();
+        let in_parts = options.extensions.get::<RequestedRanges>().is_some();
         let result = self.inner.get_opts(location, options).await?;
         if is_page(&result) {
             let (endpoint, why) =
@@ -170,8 +170,8 @@ impl ObjectStore for OneVersionStore {
             return Err(Error::Generic { store: "S3", source });
         }
         let source = match self.seen.note(&result.meta) {
-            Noted::OtherVersion if first_read => "another version was read at the same time",
-            Noted::OtherSize if !in_parts => "it was said to have another size before",
+            PinOutcome::OtherVersion if first_read => "another version was read at the same time",
+            PinOutcome::OtherSize if !in_parts => "it was said to have another size before",
             _ => return Ok(result),
         };
         Err(Error::Precondition { path: location.to_string(), source: source.into() })
@@ -234,8 +234,8 @@ mod tests {
         store.put(&Path::from("a"), bytes.into()).await.unwrap();
     }
 
-    fn one(inner: Arc<dyn ObjectStore>) -> OneVersionStore {
-        OneVersionStore::new(inner, Arc::default())
+    fn one(inner: Arc<dyn ObjectStore>) -> VersionPinnedStore {
+        VersionPinnedStore::new(inner, Arc::default())
     }
 
     async fn get(store: &dyn ObjectStore, from: u64) -> Result<String> {
@@ -278,7 +278,7 @@ mod tests {
         put(inner.as_ref(), "old").await;
         let store = one(Arc::clone(&inner));
         let listed: Vec<ObjectMeta> = inner.list(None).try_collect().await.unwrap();
-        assert_eq!(store.seen.note(&ObjectMeta { size: 2, ..listed[0].clone() }), Noted::Same);
+        assert_eq!(store.seen.note(&ObjectMeta { size: 2, ..listed[0].clone() }), PinOutcome::Same);
         changed(get(&store, 0).await);
         changed(get(&store, 1).await);
     }

@@ -7,7 +7,7 @@ use sluicegate_client::text_times::TIME_OF_DAY;
 
 use crate::context::error::hints::{ARRAY, BAD_VALUE, ZERO};
 use crate::context::error::{ErrorKind, UserError, of_value, one_line, with_point};
-use crate::text::json::columns::APART;
+use crate::text::json::columns::SEPARATE_HINT;
 use crate::text::merged_columns::LEAVE_OUT;
 
 /// What comes before the bytes of a part of a file, in errors about one of its records.
@@ -71,7 +71,7 @@ fn hint(message: &str, is_json: bool) -> &'static str {
     match about_fields {
         false if is_json && message.contains("expected string got ") => TEXT,
         false if is_json && message.contains("expected { got [") => ARRAY,
-        false if message.contains("unexpected leading content before '['") => APART,
+        false if message.contains("unexpected leading content before '['") => SEPARATE_HINT,
         false if is_json && is_nested(message) => LEAVE_OUT,
         // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
         // value that is wrong.

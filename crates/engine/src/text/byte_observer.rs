@@ -16,7 +16,7 @@ use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore};
 use crate::context::read_layer::{Layered, ReadLayer};
 
 /// An inspector of the bytes of one file, which is read once from its first byte to its last, or in one part.
-pub(crate) trait Watch: Debug + Send + 'static {
+pub(crate) trait ByteObserver: Debug + Send + 'static {
     /// The error that it returns.
     type Error: StdError + Send + Sync + 'static;
 
@@ -38,19 +38,22 @@ pub(crate) trait Watch: Debug + Send + 'static {
 }
 
 /// Wraps the store of one file so that `watch` inspects the bytes that are read.
-pub(crate) fn watched<W: Watch>(store: Arc<dyn ObjectStore>, watch: W) -> Arc<dyn ObjectStore> {
-    Arc::new(Layered::new(store, Watched(Arc::new(Mutex::new(watch)))))
+pub(crate) fn watched<W: ByteObserver>(
+    store: Arc<dyn ObjectStore>,
+    watch: W,
+) -> Arc<dyn ObjectStore> {
+    Arc::new(Layered::new(store, ObservedStore(Arc::new(Mutex::new(watch)))))
 }
 
 #[derive(Debug)]
-struct Watched<W>(Arc<Mutex<W>>);
+struct ObservedStore<W>(Arc<Mutex<W>>);
 
-fn found(error: impl StdError + Send + Sync + 'static) -> Error {
+fn observer_error(error: impl StdError + Send + Sync + 'static) -> Error {
     Error::Generic { store: "watched", source: Box::new(error) }
 }
 
 #[async_trait]
-impl<W: Watch> ReadLayer for Watched<W> {
+impl<W: ByteObserver> ReadLayer for ObservedStore<W> {
     async fn get(
         &self,
         inner: &dyn ObjectStore,
@@ -80,11 +83,11 @@ impl<W: Watch> ReadLayer for Watched<W> {
                             let at = at + part.len() as u64;
                             Some((Ok(part), (bytes, Some(at))))
                         }
-                        Err(error) => Some((Err(found(error)), (bytes, None))),
+                        Err(error) => Some((Err(observer_error(error)), (bytes, None))),
                     },
                     Some(Err(error)) => Some((Err(error), (bytes, None))),
                     None if is_last => {
-                        watch.end().err().map(|error| (Err(found(error)), (bytes, None)))
+                        watch.end().err().map(|error| (Err(observer_error(error)), (bytes, None)))
                     }
                     None => None,
                 }

@@ -35,7 +35,7 @@ pub(crate) enum Members {
 
 impl Members {
     /// The members of a compression; none for uncompressed text.
-    pub(crate) fn of(compression: FileCompressionType) -> Option<Self> {
+    pub(crate) fn for_compression(compression: FileCompressionType) -> Option<Self> {
         match compression.get_variant() {
             CompressionTypeVariant::GZIP => Some(Self::Gzip),
             CompressionTypeVariant::BZIP2 => Some(Self::Bzip2),
@@ -123,7 +123,7 @@ pub(crate) fn text_at(
     bytes: BoxStream<'static, object_store::Result<Bytes>>,
     place: String,
 ) -> BoxStream<'static, object_store::Result<Bytes>> {
-    match Members::of(compression) {
+    match Members::for_compression(compression) {
         None => bytes,
         Some(members) => members.text(bytes, place),
     }
@@ -135,7 +135,7 @@ pub(crate) fn format_over(
     store: &Arc<dyn ObjectStore>,
 ) -> (Arc<dyn FileFormat>, Arc<dyn ObjectStore>) {
     let as_it_is = || (Arc::clone(format), Arc::clone(store));
-    let Some(members) = format.compression_type().and_then(Members::of) else {
+    let Some(members) = format.compression_type().and_then(Members::for_compression) else {
         return as_it_is();
     };
     let plain: Arc<dyn FileFormat> = if let Some(csv) = format.downcast_ref::<CsvFormat>() {

@@ -17,9 +17,9 @@ use sluicegate_index::name::{Name, Tag};
 use super::csv::records::Records;
 use super::csv::text::CsvText;
 use super::json::records::JsonRecords;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::text::json::rows;
-use crate::text::located_errors::{NamedSource, TextLayout};
+use crate::text::located_errors::{LocatedSource, TextLayout};
 
 /// The format of a table whose objects can be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,15 +38,15 @@ impl Format {
     /// # Errors
     ///
     /// The reason why its objects cannot be indexed.
-    pub fn of(config: &FileScanConfig) -> Result<Self, Why> {
+    pub fn from_scan(config: &FileScanConfig) -> Result<Self, Reason> {
         let source = config.file_source();
-        let named = source.downcast_ref::<NamedSource>();
-        let inner = named.map_or(source, NamedSource::inner);
+        let named = source.downcast_ref::<LocatedSource>();
+        let inner = named.map_or(source, LocatedSource::inner);
         if inner.is::<ParquetSource>() {
             return Ok(Self::Parquet);
         }
-        if let Some(recoding) = named.and_then(NamedSource::recoding) {
-            return Err(Why::new(format!(
+        if let Some(recoding) = named.and_then(LocatedSource::recoding) {
+            return Err(Reason::new(format!(
                 "its objects are decoded ({recoding}), so that no part can be read by itself"
             )));
         }
@@ -54,9 +54,9 @@ impl Format {
             return Err("its objects are compressed, so that no part can be read by itself".into());
         }
         if let Some(csv) = inner.downcast_ref::<CsvSource>() {
-            return Ok(Self::Csv(CsvText::of(csv)));
+            return Ok(Self::Csv(CsvText::from_csv(csv)));
         }
-        match named.map(NamedSource::layout) {
+        match named.map(LocatedSource::layout) {
             Some(TextLayout::JsonLines | TextLayout::JsonRecords) => Ok(Self::JsonLines),
             Some(TextLayout::JsonArray) => {
                 Err("each object is one JSON array, of which no part can be read by itself".into())
@@ -94,7 +94,7 @@ impl Format {
     /// records are not ranges of bytes.
     #[must_use]
     pub fn source_of_records(&self, source: &Arc<dyn FileSource>) -> Option<RecordSource> {
-        let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
+        let source = source.downcast_ref::<LocatedSource>().map_or(source, LocatedSource::inner);
         match self {
             Self::Csv(text) => {
                 let csv = CsvText::headless(source.downcast_ref()?);
@@ -151,7 +151,7 @@ impl Format {
             bytes.extend(self.position(column).to_le_bytes());
         }
         bytes.extend(type_name.bytes());
-        Tag::of(&bytes)
+        Tag::hash(&bytes)
     }
 }
 
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn names_tell_versions_formats_and_places_apart() {
-        let name = |tag| Name::new("k".to_owned(), Tag::of(b"v"), tag);
+        let name = |tag| Name::new("k".to_owned(), Tag::hash(b"v"), tag);
         let json = Format::JsonLines;
         let former = name(json.tag_of_version(0, "Int64", VERSION - 1));
         assert!(json.is_former(0, "Int64", &former));

@@ -37,7 +37,7 @@ use crate::text::decompression::Members;
 ///
 /// It also stores the layout of JSON, which DataFusion's source does not expose.
 #[derive(Clone)]
-pub(crate) struct NamedSource {
+pub(crate) struct LocatedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
     /// Collects notes about keys of JSON that are not columns; none if these are not reported.
@@ -65,14 +65,14 @@ pub(crate) enum TextLayout {
     JsonArray,
 }
 
-impl NamedSource {
+impl LocatedSource {
     /// Wraps a scan of CSV; none for other scans.
     #[must_use]
     pub(crate) fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
         config.file_source().is::<CsvSource>().then(|| Self::wrap(config, TextLayout::Csv))
     }
 
-    /// The plain CSV scan inside a scan that [`NamedSource::replace`] made; none for other scans.
+    /// The plain CSV scan inside a scan that [`LocatedSource::replace`] made; none for other scans.
     #[must_use]
     pub(crate) fn replaced(config: &FileScanConfig) -> Option<FileScanConfig> {
         let named = config.file_source().downcast_ref::<Self>()?;
@@ -161,13 +161,13 @@ impl NamedSource {
     }
 }
 
-impl fmt::Debug for NamedSource {
+impl fmt::Debug for LocatedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NamedSource({:?})", self.layout)
     }
 }
 
-impl FileSource for NamedSource {
+impl FileSource for LocatedSource {
     fn create_file_opener(
         &self,
         object_store: Arc<dyn ObjectStore>,
@@ -180,7 +180,7 @@ impl FileSource for NamedSource {
         if self.recoding.is_needed() {
             store = self.recoding.read_from(store, config.file_compression_type);
             config.file_compression_type = FileCompressionType::UNCOMPRESSED;
-        } else if let Some(members) = Members::of(config.file_compression_type) {
+        } else if let Some(members) = Members::for_compression(config.file_compression_type) {
             config.file_compression_type = FileCompressionType::UNCOMPRESSED;
             store = members.read_from(store);
         }
@@ -189,7 +189,7 @@ impl FileSource for NamedSource {
         let (layout, batch_size) = (self.layout, self.batch_size);
         let is_local =
             place.starts_with("file:") && !base_config.file_compression_type.is_compressed();
-        Ok(Arc::new(NamedOpener {
+        Ok(Arc::new(LocatedOpener {
             source,
             config,
             partition,
@@ -327,7 +327,7 @@ fn reads_all(source: &dyn FileSource) -> bool {
     })
 }
 
-struct NamedOpener {
+struct LocatedOpener {
     source: Arc<dyn FileSource>,
     /// The scan, without its files.
     config: FileScanConfig,
@@ -343,7 +343,7 @@ struct NamedOpener {
     is_limited: bool,
 }
 
-impl NamedOpener {
+impl LocatedOpener {
     /// The store that a file is read from. It detects what DataFusion would silently read wrong:
     ///
     /// * CSV: a quoted value with a line end where the file is cut into parts, and lines that are too long
@@ -369,7 +369,7 @@ impl NamedOpener {
             true => record_limit::limited(store, object),
             false => store,
         };
-        let (Some(_), Some(quotes)) = (&file.range, Quotes::of(csv)) else { return store };
+        let (Some(_), Some(quotes)) = (&file.range, Quotes::from_csv(csv)) else { return store };
         let (start, end) = file.range();
         let terminator = csv.terminator().unwrap_or(b'\n');
         let size = file.object_meta.size;
@@ -377,7 +377,7 @@ impl NamedOpener {
     }
 }
 
-impl FileOpener for NamedOpener {
+impl FileOpener for LocatedOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
         let object = format!("{}/{}", self.place, file.object_meta.location);
         let place = match file.range {
@@ -439,17 +439,17 @@ pub(crate) fn conforming_opener(
     source: &dyn FileSource,
 ) -> Result<Arc<dyn FileOpener>> {
     Ok(match output_schema(source)? {
-        Some(output) => Arc::new(ConformingOpener { inner, output }) as Arc<dyn FileOpener>,
+        Some(output) => Arc::new(SchemaCheckOpener { inner, output }) as Arc<dyn FileOpener>,
         None => inner,
     })
 }
 
-struct ConformingOpener {
+struct SchemaCheckOpener {
     inner: Arc<dyn FileOpener>,
     output: SchemaRef,
 }
 
-impl FileOpener for ConformingOpener {
+impl FileOpener for SchemaCheckOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
         let opened = self.inner.open(file)?;
         let output = Arc::clone(&self.output);

@@ -12,7 +12,7 @@ use crate::{ErrorKind, UserError};
 ///
 /// If the object is of another encoding, compressed, an archive, or Parquet, with a hint.
 pub(crate) fn check_text(object: &ObjectMeta, beginning: &[u8]) -> Result<()> {
-    match Contents::of(beginning) {
+    match MagicType::detect(beginning) {
         Some(contents) => Err(contents.refused(&object.location)),
         None => Ok(()),
     }
@@ -28,7 +28,7 @@ pub(crate) fn not_utf8(object: &ObjectMeta, why: &str) -> DataFusionError {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Contents {
+enum MagicType {
     /// Compressed, with the name of the compression in options.
     Compressed(&'static str),
     Utf16,
@@ -36,19 +36,19 @@ enum Contents {
     Zip,
 }
 
-impl Contents {
-    fn of(bytes: &[u8]) -> Option<Self> {
+impl MagicType {
+    fn detect(bytes: &[u8]) -> Option<Self> {
         // The first page header of Parquet begins with a field of whole numbers.
-        const BEGINNINGS: [(&[u8], Contents); 7] = [
-            (b"\x1f\x8b\x08", Contents::Compressed("gzip")),
-            (b"\xfd7zXZ\0", Contents::Compressed("xz")),
-            (b"\x28\xb5\x2f\xfd", Contents::Compressed("zstd")),
-            (b"\xff\xfe", Contents::Utf16),
-            (b"\xfe\xff", Contents::Utf16),
-            (b"PAR1\x15", Contents::Parquet),
-            (b"PK\x03\x04", Contents::Zip),
+        const MAGIC: [(&[u8], MagicType); 7] = [
+            (b"\x1f\x8b\x08", MagicType::Compressed("gzip")),
+            (b"\xfd7zXZ\0", MagicType::Compressed("xz")),
+            (b"\x28\xb5\x2f\xfd", MagicType::Compressed("zstd")),
+            (b"\xff\xfe", MagicType::Utf16),
+            (b"\xfe\xff", MagicType::Utf16),
+            (b"PAR1\x15", MagicType::Parquet),
+            (b"PK\x03\x04", MagicType::Zip),
         ];
-        let known = BEGINNINGS.iter().find(|(beginning, _)| bytes.starts_with(beginning));
+        let known = MAGIC.iter().find(|(beginning, _)| bytes.starts_with(beginning));
         if let Some((_, contents)) = known {
             return Some(*contents);
         }
@@ -89,8 +89,8 @@ impl Contents {
 
 /// Returns true if every other byte is zero, as in Latin letters of UTF-16.
 fn is_utf16_without_mark(bytes: &[u8]) -> bool {
-    const LOOKED_AT: usize = 8;
-    let looked_at = &bytes[..bytes.len().min(LOOKED_AT) & !1];
+    const SNIFF_BYTES: usize = 8;
+    let looked_at = &bytes[..bytes.len().min(SNIFF_BYTES) & !1];
     let is_zero = |place: usize| looked_at.iter().skip(place).step_by(2).all(|byte| *byte == 0);
     let has_none = |place: usize| looked_at.iter().skip(place).step_by(2).all(|byte| *byte != 0);
     looked_at.len() >= 4 && (is_zero(1) && has_none(0) || is_zero(0) && has_none(1))
@@ -104,20 +104,20 @@ mod tests {
     fn contents_are_told_by_their_beginning() {
         let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         for (bytes, contents) in [
-            (b"\x1f\x8b\x08\x00".to_vec(), Contents::Compressed("gzip")),
-            (b"BZh91AY&SY\x00".to_vec(), Contents::Compressed("bzip2")),
-            (b"\xff\xfea\0".to_vec(), Contents::Utf16),
-            (utf16("a,b\n1,2"), Contents::Utf16),
-            (b"\0a\0,\0b\0\n".to_vec(), Contents::Utf16),
-            (b"PAR1\x15\x04".to_vec(), Contents::Parquet),
-            (b"PK\x03\x04".to_vec(), Contents::Zip),
+            (b"\x1f\x8b\x08\x00".to_vec(), MagicType::Compressed("gzip")),
+            (b"BZh91AY&SY\x00".to_vec(), MagicType::Compressed("bzip2")),
+            (b"\xff\xfea\0".to_vec(), MagicType::Utf16),
+            (utf16("a,b\n1,2"), MagicType::Utf16),
+            (b"\0a\0,\0b\0\n".to_vec(), MagicType::Utf16),
+            (b"PAR1\x15\x04".to_vec(), MagicType::Parquet),
+            (b"PK\x03\x04".to_vec(), MagicType::Zip),
         ] {
-            assert_eq!(Contents::of(&bytes), Some(contents), "{bytes:?}");
+            assert_eq!(MagicType::detect(&bytes), Some(contents), "{bytes:?}");
         }
         for text in
             ["", "a", "PAR1,PAR2\n", "PK,x\n", "BZh9,b\n1", "\u{feff}a,b\n", "é,ü\n", "\0\0\0\0"]
         {
-            assert_eq!(Contents::of(text.as_bytes()), None, "{text:?}");
+            assert_eq!(MagicType::detect(text.as_bytes()), None, "{text:?}");
         }
     }
 }

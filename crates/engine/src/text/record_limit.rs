@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memchr::memrchr2;
 use object_store::ObjectStore;
 
-use super::byte_observer::{Watch, watched};
+use super::byte_observer::{ByteObserver, watched};
 use crate::context::error::{ErrorKind, UserError};
 
 /// The bytes of a CSV record when nothing is known about it.
@@ -39,7 +39,7 @@ struct Lines {
     place: String,
 }
 
-impl Watch for Lines {
+impl ByteObserver for Lines {
     type Error = UserError;
 
     fn pass(&mut self, _: u64, bytes: &[u8]) -> Result<(), UserError> {

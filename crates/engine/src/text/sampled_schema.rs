@@ -88,12 +88,12 @@ mod tests {
     use object_store::memory::InMemory;
 
     use super::*;
-    use crate::store::checksum_store::Checked;
+    use crate::store::checksum_store::ChecksumStore;
 
     /// Infers a schema where successive samples have the given types, and counts the samples.
     async fn look(secure: bool, types: &[DataType]) -> (Result<SchemaRef>, usize) {
         let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-        let checked = Layered::new(Arc::clone(&inner), Checked { asking: inner, secure });
+        let checked = Layered::new(Arc::clone(&inner), ChecksumStore { asking: inner, secure });
         let store: Arc<dyn ObjectStore> = Arc::new(checked);
         let left = Mutex::new(types.iter());
         let next = &left;

@@ -7,13 +7,13 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 
 /// The bytes to look at, one after the other until they are enough.
-pub(crate) const LOOKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
+pub(crate) const SNIFF_BYTES: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
 /// The most objects that are remembered.
 const MOST: usize = 128 << 10;
 
 /// Objects in their order, in groups of as many as are expected to be needed.
 #[derive(Debug)]
-pub(crate) struct Looks<'a> {
+pub(crate) struct SniffOrder<'a> {
     left: &'a [ObjectMeta],
     seen: usize,
     records: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Looks<'a> {
 /// The most objects in a group.
 const TOGETHER: usize = 32;
 
-impl<'a> Looks<'a> {
+impl<'a> SniffOrder<'a> {
     /// Starts with all of the objects.
     pub(crate) fn new(objects: &'a [ObjectMeta]) -> Self {
         Self { left: objects, seen: 0, records: 0 }
@@ -39,7 +39,7 @@ impl<'a> Looks<'a> {
     }
 
     /// Records that an object had so many records.
-    pub(crate) fn found(&mut self, records: usize) {
+    pub(crate) fn insert(&mut self, records: usize) {
         self.seen += 1;
         self.records += records;
     }
@@ -47,19 +47,19 @@ impl<'a> Looks<'a> {
 
 /// Facts about objects, by path and entity tag. Objects without an entity tag are not remembered.
 #[derive(Debug)]
-pub(crate) struct Remembered<T> {
+pub(crate) struct SniffCache<T> {
     told: Mutex<HashMap<(Path, String), T>>,
 }
 
-impl<T> Default for Remembered<T> {
+impl<T> Default for SniffCache<T> {
     fn default() -> Self {
         Self { told: Mutex::default() }
     }
 }
 
-impl<T: Clone> Remembered<T> {
+impl<T: Clone> SniffCache<T> {
     /// The fact about an object, if it is remembered.
-    pub(crate) fn of(&self, object: &ObjectMeta) -> Option<T> {
+    pub(crate) fn get(&self, object: &ObjectMeta) -> Option<T> {
         let key = (object.location.clone(), object.e_tag.clone()?);
         self.told.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
@@ -92,14 +92,15 @@ mod tests {
         };
         let objects: Vec<_> = (0..200).map(object).collect();
         let looked = |records: usize| {
-            let (mut looks, mut left, mut counts) = (Looks::new(&objects), 1000_usize, Vec::new());
+            let (mut looks, mut left, mut counts) =
+                (SniffOrder::new(&objects), 1000_usize, Vec::new());
             while left > 0
                 && let Some(some) = looks.next(left)
             {
                 counts.push(some.len());
                 for _ in some {
                     left = left.saturating_sub(records);
-                    looks.found(records);
+                    looks.insert(records);
                 }
             }
             counts

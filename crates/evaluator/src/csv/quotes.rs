@@ -21,11 +21,11 @@ pub(super) fn interpret(
     block: &[u8],
     start: usize,
     syntax: &Syntax,
-    usual: impl Fn([&mut [u64; LANES]; 3], &mut Before, u64) -> Outcome,
+    usual: impl Fn([&mut [u64; LANES]; 3], &mut PrecedingState, u64) -> Outcome,
 ) -> bool {
     let cuts = if syntax.quoted_record_delimiters { 0 } else { u64::MAX };
     let mut any_unusual = 0;
-    let mut before = Before { inside: 0, boundary: 1 << start };
+    let mut before = PrecedingState { inside: 0, boundary: 1 << start };
     let (fields, _) = words.field.as_chunks_mut::<LANES>();
     let (records, _) = words.record.as_chunks_mut::<LANES>();
     let (quotes, _) = words.quote.as_chunks_mut::<LANES>();
@@ -41,9 +41,9 @@ pub(super) fn interpret(
             Outcome::Disturbed => {
                 let lanes = field.iter_mut().zip(record).zip(quote.iter_mut());
                 for (i, ((field, record), quote)) in lanes.enumerate() {
-                    let Corrected { quotes, inside, boundary, unusual } =
+                    let CorrectedWord { quotes, inside, boundary, unusual } =
                         correct([*field, *record, *quote], before, cuts);
-                    before = Before { inside: sign(inside), boundary: boundary >> 63 };
+                    before = PrecedingState { inside: sign(inside), boundary: boundary >> 63 };
                     *field &= !inside;
                     *record &= !inside;
                     let closing = quotes & !inside & !((*field | *record) >> 1);
@@ -79,7 +79,7 @@ pub(super) enum Outcome {
 /// Interprets the words of fields, records and quotes, unless the parity of the quotes is disturbed.
 pub(super) fn usual(
     [field, record, quote]: [&mut [u64; LANES]; 3],
-    before: &mut Before,
+    before: &mut PrecedingState,
     cuts: u64,
 ) -> Outcome {
     let (mut inside, mut carry, mut last) = ([0; LANES], before.inside, before.boundary);
@@ -95,7 +95,7 @@ pub(super) fn usual(
     if disturbing != 0 {
         return Outcome::Disturbed;
     }
-    *before = Before { inside: carry, boundary: last };
+    *before = PrecedingState { inside: carry, boundary: last };
     let mut left = 0;
     for (i, inside) in inside.iter().enumerate() {
         field[i] &= !inside;
@@ -109,7 +109,7 @@ pub(super) fn usual(
 
 /// The state after the bytes before a word.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
+pub(super) struct PrecedingState {
     /// All bits are set if these bytes end inside quotes.
     pub(super) inside: u64,
     /// The lowest bit is set if these bytes end with a delimiter or a closing quote.
@@ -117,7 +117,7 @@ pub(super) struct Before {
 }
 
 /// The meaning of a word after the parity of its quotes was corrected.
-struct Corrected {
+struct CorrectedWord {
     quotes: u64,
     inside: u64,
     boundary: u64,
@@ -126,7 +126,11 @@ struct Corrected {
 
 /// Clears quotes that are ordinary characters, and ends quoted fields at the record delimiters in `cuts`.
 #[inline(never)]
-fn correct([field, record, mut quotes]: [u64; 3], before: Before, cuts: u64) -> Corrected {
+fn correct(
+    [field, record, mut quotes]: [u64; 3],
+    before: PrecedingState,
+    cuts: u64,
+) -> CorrectedWord {
     let mut inside = parity(quotes) ^ before.inside;
     let mut unusual = 0;
     loop {
@@ -134,7 +138,7 @@ fn correct([field, record, mut quotes]: [u64; 3], before: Before, cuts: u64) -> 
         let literal = quotes & inside & !((boundary << 1) | before.boundary);
         let disturbing = literal | (record & inside & cuts);
         if disturbing == 0 {
-            return Corrected { quotes, inside, boundary, unusual };
+            return CorrectedWord { quotes, inside, boundary, unusual };
         }
         let first = disturbing & disturbing.wrapping_neg();
         if literal & first != 0 {

@@ -184,7 +184,7 @@ impl CsvReader {
             let Self { records, block, next, syntax, structure, .. } = self;
             let stop = records.collect(block, next, limits, syntax, structure).map_err(
                 |BadRecord { start, error }| {
-                    let place = self.place(0, start);
+                    let place = self.record_position(0, start);
                     SelectError::new(error.code, format!("{} ({place})", error.message))
                 },
             )?;
@@ -301,14 +301,14 @@ impl CsvReader {
     fn uneven(&self, row: usize, fields: usize) -> SelectError {
         let mut found = 0;
         self.each_field(row, |_, _| found += 1);
-        let place = self.place(row, self.records.starts[row] as usize);
+        let place = self.record_position(row, self.records.starts[row] as usize);
         SelectError::new(
             SelectErrorCode::CSVParsingError,
             format!("A record has {found} fields where there are to be {fields} ({place})."),
         )
     }
 
-    fn place(&self, row: usize, start: usize) -> String {
+    fn record_position(&self, row: usize, start: usize) -> String {
         let byte = self.block_offset + start as u64;
         if self.numbered {
             format!("record {}, byte {byte}", self.records_before + row as u64 + 1)
@@ -335,7 +335,7 @@ impl CsvReader {
         let quoted = self.records.quoted.binary_search_by_key(&(row as u32), |q| q.row);
         if let Ok(at) = quoted {
             let fields = self.records.fields_of(self.records.quoted[at]);
-            fields.iter().enumerate().for_each(|(i, span)| f(i, span.of(&self.block)));
+            fields.iter().enumerate().for_each(|(i, span)| f(i, span.slice(&self.block)));
             return;
         }
         let delimiter = self.syntax.field_delimiter.len();
@@ -434,7 +434,7 @@ impl BatchReader for CsvReader {
     }
 
     fn locate(&self, row: usize) -> String {
-        self.place(row, self.records.starts[row] as usize)
+        self.record_position(row, self.records.starts[row] as usize)
     }
 
     fn stop_behind(&mut self, row: usize) {

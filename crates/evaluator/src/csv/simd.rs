@@ -8,7 +8,7 @@
 
 use super::fields::{self, FieldSpan, Fields};
 use super::quotes;
-use super::structure::{self, Marks, Seen, Words};
+use super::structure::{self, BlockContents, Marks, Words};
 use super::syntax::Syntax;
 use crate::selection::Rows;
 
@@ -56,7 +56,7 @@ pub(super) fn index_blocks(
     marks: Marks,
     words: &mut Words,
     at: usize,
-) -> Seen {
+) -> BlockContents {
     let words = words.stretch(at, blocks.len());
     match level {
         Level::Scalar => index_scalar(blocks, marks, words),
@@ -155,9 +155,13 @@ pub(super) fn interpret_quotes(
     }
 }
 
-fn index_scalar(blocks: &[[u8; WORD_BYTES]], marks: Marks, words: [&mut [u64]; 3]) -> Seen {
+fn index_scalar(
+    blocks: &[[u8; WORD_BYTES]],
+    marks: Marks,
+    words: [&mut [u64]; 3],
+) -> BlockContents {
     let [fields, records, quotes] = words;
-    let mut seen = Seen::default();
+    let mut seen = BlockContents::default();
     for (i, block) in blocks.iter().enumerate() {
         let map = |mark: Option<u8>| {
             let bits = block.iter().enumerate();
@@ -176,10 +180,10 @@ fn index_scalar(blocks: &[[u8; WORD_BYTES]], marks: Marks, words: [&mut [u64]; 3
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::quotes::{self, Before, Outcome};
+    use super::quotes::{self, Outcome, PrecedingState};
     use super::structure::LANES;
     use super::{
-        FieldSpan, Fields, Marks, Rows, Seen, Syntax, WORD_BYTES, Words, fields, structure,
+        BlockContents, FieldSpan, Fields, Marks, Rows, Syntax, WORD_BYTES, Words, fields, structure,
     };
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -187,7 +191,7 @@ mod x86 {
         blocks: &[[u8; WORD_BYTES]],
         marks: Marks,
         words: [&mut [u64]; 3],
-    ) -> Seen {
+    ) -> BlockContents {
         let field = _mm512_set1_epi8(marks.field.cast_signed());
         let record = _mm512_set1_epi8(marks.record.cast_signed());
         let quote = _mm512_set1_epi8(marks.quote.unwrap_or_default().cast_signed());
@@ -207,7 +211,7 @@ mod x86 {
             quotes |= *quote_word;
             carriage_returns |= _mm512_cmpeq_epi8_mask(bytes, carriage_return);
         }
-        Seen {
+        BlockContents {
             quote: quotes != 0,
             carriage_return: carriage_returns != 0,
             non_ascii: _mm512_movepi8_mask(seen) != 0,
@@ -219,7 +223,7 @@ mod x86 {
         blocks: &[[u8; WORD_BYTES]],
         marks: Marks,
         words: [&mut [u64]; 3],
-    ) -> Seen {
+    ) -> BlockContents {
         let field = _mm256_set1_epi8(marks.field.cast_signed());
         let record = _mm256_set1_epi8(marks.record.cast_signed());
         let quote = _mm256_set1_epi8(marks.quote.unwrap_or_default().cast_signed());
@@ -246,7 +250,7 @@ mod x86 {
             quotes |= *quote_word;
             carriage_returns |= equal(carriage_return);
         }
-        Seen {
+        BlockContents {
             quote: quotes != 0,
             carriage_return: carriage_returns != 0,
             non_ascii: _mm256_movemask_epi8(seen) != 0,
@@ -269,7 +273,7 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     fn usual_avx2(
         [fields, records, quotes]: [&mut [u64; LANES]; 3],
-        before: &mut Before,
+        before: &mut PrecedingState,
         cuts: u64,
     ) -> Outcome {
         let load = |words: &[u64; LANES]| {
@@ -313,11 +317,11 @@ mod x86 {
         left: __m256i,
         disturbing: __m256i,
         /// The state before the words that follow.
-        before: Before,
+        before: PrecedingState,
     }
 
     #[target_feature(enable = "avx2")]
-    fn four([field, record, quote]: [__m256i; 3], before: Before, cuts: u64) -> Four {
+    fn four([field, record, quote]: [__m256i; 3], before: PrecedingState, cuts: u64) -> Four {
         // Expands each of four bits to all bits of its word.
         let words = |bits: i32| {
             let each = _mm256_setr_epi64x(1, 2, 4, 8);
@@ -356,7 +360,7 @@ mod x86 {
             record,
             left: _mm256_andnot_si256(_mm256_or_si256(inside, ended), quote),
             disturbing: _mm256_or_si256(literal, cut),
-            before: Before {
+            before: PrecedingState {
                 inside: if ends & 8 == 0 { 0 } else { u64::MAX },
                 boundary: u64::from(last & 8 != 0),
             },
@@ -379,7 +383,7 @@ mod x86 {
     #[target_feature(enable = "avx512f,avx512bw")]
     fn usual_avx512(
         [fields, records, quotes]: [&mut [u64; LANES]; 3],
-        before: &mut Before,
+        before: &mut PrecedingState,
         cuts: u64,
     ) -> Outcome {
         let load = |words: &[u64; LANES]| {
@@ -490,7 +494,7 @@ mod arm {
         blocks: &[[u8; WORD_BYTES]],
         marks: Marks,
         words: [&mut [u64]; 3],
-    ) -> Seen {
+    ) -> BlockContents {
         const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
         // SAFETY: reads the 16 bytes that the constant has.
         let weights = unsafe { vld1q_u8(WEIGHTS.as_ptr()) };
@@ -522,7 +526,7 @@ mod arm {
             quotes |= *quote_word;
             carriage_returns |= equal(b'\r');
         }
-        Seen {
+        BlockContents {
             quote: quotes != 0,
             carriage_return: carriage_returns != 0,
             non_ascii: vmaxvq_u8(seen) >= 0x80,
@@ -574,7 +578,7 @@ pub(crate) mod tests {
                 let mut found = [FieldSpan::NULL];
                 find_column(level, &fields_of, column, Rows::All(1), &mut found);
                 match fields.get(column) {
-                    Some(field) => prop_assert_eq!(found[0].of(&block), field.as_bytes()),
+                    Some(field) => prop_assert_eq!(found[0].slice(&block), field.as_bytes()),
                     None => prop_assert_eq!(found[0], FieldSpan::MISSING),
                 }
             }

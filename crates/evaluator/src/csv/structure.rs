@@ -45,7 +45,7 @@ impl Words {
 
 /// The kinds of bytes that a block contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Seen {
+pub(super) struct BlockContents {
     pub(super) quote: bool,
     pub(super) carriage_return: bool,
     pub(super) non_ascii: bool,
@@ -60,7 +60,7 @@ pub(super) struct Seen {
 pub(super) struct Structure {
     pub(super) level: Level,
     pub(super) words: Words,
-    pub(super) seen: Seen,
+    pub(super) seen: BlockContents,
     /// True if the quotes were interpreted.
     pub(super) interpreted: bool,
     /// Records that end before this byte need no state machine. A block mostly ends within a record, and often within
@@ -75,7 +75,7 @@ impl Structure {
         Self {
             level: Level::detect(),
             words: Words::default(),
-            seen: Seen::default(),
+            seen: BlockContents::default(),
             interpreted: true,
             usual_to: usize::MAX,
             marks: Marks {
@@ -373,7 +373,7 @@ mod tests {
 
     fn text(span: FieldSpan, block: &[u8]) -> String {
         // The fields found in a record that was split are overwritten, and need not be valid text.
-        String::from_utf8_lossy(span.of(block)).into_owned()
+        String::from_utf8_lossy(span.slice(block)).into_owned()
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{JsonReader, Room};
+use super::{JsonReader, ValueBudget};
 use crate::batch::{BatchReader as _, Columns as _, Schema};
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
@@ -39,7 +39,7 @@ pub(super) fn open(object: &str, layout: JsonType, statement: &str) -> (JsonRead
 }
 
 fn read_in(
-    room: Option<Room>,
+    room: Option<ValueBudget>,
     object: &str,
     layout: JsonType,
     statement: &str,
@@ -154,9 +154,13 @@ const STATEMENTS: [&str; 5] = [
 ];
 
 /// Returns limits that fit nothing, or only some rows.
-fn little_room() -> impl Strategy<Value = Room> {
+fn little_room() -> impl Strategy<Value = ValueBudget> {
     let bytes = || prop::sample::select(vec![0, 100, 1000]);
-    (bytes(), bytes()).prop_map(|(batch, free)| Room { batch: batch + 1, free, row: 1 << 20 })
+    (bytes(), bytes()).prop_map(|(batch, free)| ValueBudget {
+        batch: batch + 1,
+        free,
+        row: 1 << 20,
+    })
 }
 
 proptest! {

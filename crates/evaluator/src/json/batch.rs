@@ -1,7 +1,7 @@
 //! The rows of a batch of JSON, and their columns.
 
 use super::names::FieldNames;
-use super::parser::{MAX_DEPTH, Parser, Problem, decimal, int};
+use super::parser::{MAX_DEPTH, ParseFailure, Parser, decimal, int};
 use super::path::{Filter, lookup, lookup_by};
 use crate::output::{Item, Key, RowWriter};
 use crate::selection::Rows;
@@ -14,7 +14,7 @@ use sluicegate_s3select::value::Value;
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// For each row, the position of the value that it was taken from.
-    places: Vec<Place>,
+    places: Vec<RecordSpan>,
     /// The fields of all rows; MISSING for rows that are values.
     fields: Vec<Vec<Span>>,
     /// The rows that are values, with their row numbers.
@@ -28,7 +28,7 @@ pub(super) struct Batch {
 
 /// The position of a value in the object.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct RecordSpan {
     /// The number of the value, from 1 at the start of the range.
     pub(super) number: u64,
     pub(super) start: u64,
@@ -43,7 +43,7 @@ pub(super) struct Column {
 }
 
 /// The values of a column have different types, or need to be parsed one by one.
-struct Mixed;
+struct MixedColumn;
 
 impl Batch {
     /// Creates an empty batch with `fields` fields for rows that are not values.
@@ -78,7 +78,7 @@ impl Batch {
         self.values.len()
     }
 
-    pub(super) fn place(&self, row: usize) -> Place {
+    pub(super) fn record_span(&self, row: usize) -> RecordSpan {
         self.places[row]
     }
 
@@ -90,11 +90,11 @@ impl Batch {
     }
 
     /// Appends the row whose fields were appended.
-    pub(super) fn push_fields(&mut self, place: Place) {
+    pub(super) fn push_fields(&mut self, place: RecordSpan) {
         self.places.push(place);
     }
 
-    pub(super) fn push_value(&mut self, value: Value, place: Place) {
+    pub(super) fn push_value(&mut self, value: Value, place: RecordSpan) {
         self.fields().iter_mut().for_each(|field| field.push(Span::MISSING));
         self.values.push((self.rows() as u32, value));
         self.places.push(place);
@@ -119,10 +119,10 @@ impl Batch {
             let fields = Fields { spans, block, rows };
             let first = fields.first().unwrap_or(b'"');
             let read = match first {
-                b'"' => fields.texts(out).or_else(|Mixed| fields.unescaped_texts(out)),
-                b'-' | b'0'..=b'9' => fields.ints(out).or_else(|Mixed| fields.decimals(out)),
+                b'"' => fields.texts(out).or_else(|MixedColumn| fields.unescaped_texts(out)),
+                b'-' | b'0'..=b'9' => fields.ints(out).or_else(|MixedColumn| fields.decimals(out)),
                 b't' | b'f' => fields.bools(out),
-                _ => Err(Mixed),
+                _ => Err(MixedColumn),
             };
             if read.is_ok() {
                 return Ok(());
@@ -138,7 +138,7 @@ impl Batch {
                     lookup_by(value, &column.path, find)?.clone()
                 }
                 (None, Some(root)) if !self.fields[root][row].is_absent() => {
-                    let text = self.fields[root][row].of(block);
+                    let text = self.fields[root][row].slice(block);
                     let value = parse(text, filter).map_err(wrong)?;
                     match &column.path[1..] {
                         [] => value,
@@ -176,13 +176,13 @@ impl Batch {
 
 /// Returns the error for a bad field; the caller adds the row.
 #[cold]
-fn wrong(problem: Problem) -> SelectError {
+fn wrong(problem: ParseFailure) -> SelectError {
     let (_, code, what) = problem.explain();
     SelectError::new(code, format!("A JSON value cannot be read: {what}."))
 }
 
 /// Parses a field's value.
-fn parse(text: &[u8], filter: Filter<'_>) -> Result<Value, Problem> {
+fn parse(text: &[u8], filter: Filter<'_>) -> Result<Value, ParseFailure> {
     let mut parser = Parser::new(text, true);
     let value = parser.nested(filter, MAX_DEPTH - 1)?;
     if parser.position() < text.len() {
@@ -202,7 +202,7 @@ struct Fields<'a> {
 impl Fields<'_> {
     /// Returns the first byte of the first value that is not NULL.
     fn first(&self) -> Option<u8> {
-        let first = |row: usize| match self.spans[row].of(self.block) {
+        let first = |row: usize| match self.spans[row].slice(self.block) {
             [b'n', ..] | [] => None,
             [first, ..] => Some(*first),
         };
@@ -216,12 +216,12 @@ impl Fields<'_> {
     #[inline(always)]
     fn each(
         &self,
-        mut present: impl FnMut(usize, Span, &[u8]) -> Result<(), Mixed>,
+        mut present: impl FnMut(usize, Span, &[u8]) -> Result<(), MixedColumn>,
         mut absent: impl FnMut(usize, Tag),
-    ) -> Result<(), Mixed> {
+    ) -> Result<(), MixedColumn> {
         self.rows.try_for_each(|row| {
             let span = self.spans[row];
-            match span.of(self.block) {
+            match span.slice(self.block) {
                 [] if span.is_absent() => absent(row, Tag::Missing),
                 b"null" => absent(row, Tag::Null),
                 text => present(row, span, text)?,
@@ -231,14 +231,14 @@ impl Fields<'_> {
     }
 
     /// Reads strings without escapes, which stay in the block.
-    fn texts(&self, out: &mut Vector) -> Result<(), Mixed> {
+    fn texts(&self, out: &mut Vector) -> Result<(), MixedColumn> {
         let texts = std::cell::Cell::from_mut(out.texts(self.spans.len(), Heap::Block));
         let texts = texts.as_slice_of_cells();
         self.each(
             |row, span, text| {
-                let [b'"', inner @ .., b'"'] = text else { return Err(Mixed) };
+                let [b'"', inner @ .., b'"'] = text else { return Err(MixedColumn) };
                 if !is_plain(inner) {
-                    return Err(Mixed);
+                    return Err(MixedColumn);
                 }
                 texts[row].set(Span::new(span.start() as u32 + 1, inner.len() as u32));
                 Ok(())
@@ -248,19 +248,19 @@ impl Fields<'_> {
     }
 
     /// Reads strings into a new heap and resolves their escapes.
-    fn unescaped_texts(&self, out: &mut Vector) -> Result<(), Mixed> {
+    fn unescaped_texts(&self, out: &mut Vector) -> Result<(), MixedColumn> {
         let mut heap = Vec::new();
         let texts = std::cell::Cell::from_mut(out.texts(self.spans.len(), Heap::Block));
         let texts = texts.as_slice_of_cells();
         self.each(
             |row, _, text| {
-                let [b'"', inner @ .., b'"'] = text else { return Err(Mixed) };
+                let [b'"', inner @ .., b'"'] = text else { return Err(MixedColumn) };
                 let start = heap.len() as u32;
                 if is_plain(inner) {
                     heap.extend_from_slice(inner);
                 } else {
                     let Ok(Value::String(text)) = parse(text, Filter::new(&[], None)) else {
-                        return Err(Mixed);
+                        return Err(MixedColumn);
                     };
                     heap.extend_from_slice(text.as_bytes());
                 }
@@ -273,25 +273,25 @@ impl Fields<'_> {
         Ok(())
     }
 
-    fn ints(&self, out: &mut Vector) -> Result<(), Mixed> {
+    fn ints(&self, out: &mut Vector) -> Result<(), MixedColumn> {
         let (ints, tags) = out.ints(self.spans.len());
         let n = ints.len();
         self.each(
-            |row, _, text| int(text).map(|int| ints[row] = int).ok_or(Mixed),
+            |row, _, text| int(text).map(|int| ints[row] = int).ok_or(MixedColumn),
             |row, tag| tags.set(row, tag, n),
         )
     }
 
-    fn decimals(&self, out: &mut Vector) -> Result<(), Mixed> {
+    fn decimals(&self, out: &mut Vector) -> Result<(), MixedColumn> {
         let (decimals, tags) = out.decimals(self.spans.len());
         let n = decimals.len();
         self.each(
-            |row, _, text| decimal(text).map(|decimal| decimals[row] = decimal).ok_or(Mixed),
+            |row, _, text| decimal(text).map(|decimal| decimals[row] = decimal).ok_or(MixedColumn),
             |row, tag| tags.set(row, tag, n),
         )
     }
 
-    fn bools(&self, out: &mut Vector) -> Result<(), Mixed> {
+    fn bools(&self, out: &mut Vector) -> Result<(), MixedColumn> {
         let truths = std::cell::Cell::from_mut(out.bools(self.spans.len()).0);
         let truths = truths.as_slice_of_cells();
         self.each(
@@ -299,7 +299,7 @@ impl Fields<'_> {
                 truths[row].set(match text {
                     b"true" => Truth::True,
                     b"false" => Truth::False,
-                    _ => return Err(Mixed),
+                    _ => return Err(MixedColumn),
                 });
                 Ok(())
             },

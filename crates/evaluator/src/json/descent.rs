@@ -3,7 +3,7 @@
 //! The path leads to rows, which are read one at a time. Everything else is skipped, but checked as strictly as if it
 //! were parsed.
 
-use super::parser::{MAX_DEPTH, Parsed, Parser, Problem};
+use super::parser::{MAX_DEPTH, ParseFailure, Parsed, Parser};
 use super::path::Filter;
 use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::value::Value;
@@ -124,7 +124,7 @@ impl Descent {
             None => {
                 let start = parser.position();
                 match parser.skip(depth) {
-                    Err(Problem::Incomplete) if is_container => {
+                    Err(ParseFailure::Incomplete) if is_container => {
                         parser.rewind(start);
                         self.open(None, first, parser)
                     }
@@ -154,12 +154,12 @@ impl Descent {
         let step = level.steps.and_then(|steps| from.get(steps));
         let leads_on = match (step, key) {
             (Some(PathStep::Field(wanted)), Some(key)) => match parser.unescape(key) {
-                Err(Problem::Surrogate(_)) => false,
+                Err(ParseFailure::Surrogate(_)) => false,
                 name => {
                     let name = name?;
                     let leads_on = wanted.matches(&name);
                     if leads_on && level.found.replace(name.clone()).is_some_and(|n| n != name) {
-                        return Err(Problem::Ambiguous(parser.position()));
+                        return Err(ParseFailure::Ambiguous(parser.position()));
                     }
                     if leads_on && level.leads_on {
                         return Err(parser.invalid("a name that FROM goes through is repeated"));

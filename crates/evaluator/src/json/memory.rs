@@ -1,6 +1,6 @@
 //! Tests the limits on the memory of values, which is a multiple of their text.
 
-use super::Room;
+use super::ValueBudget;
 use super::agreement::open;
 use super::parser::{MARK_BYTES, Parser};
 use super::path::Filter;
@@ -59,7 +59,7 @@ fn a_batch_has_few_rows_where_they_take_much() {
     let object = array(100, "[0]").repeat(50);
     for (by_value, max_rows) in [(false, 3), (true, 11)] {
         let (reader, _) = open(&object, JsonType::Lines, "SELECT s.a FROM S3Object s");
-        let room = Room { batch: 130_000, free: 1 << 20, row: 1 << 20 };
+        let room = ValueBudget { batch: 130_000, free: 1 << 20, row: 1 << 20 };
         let mut reader = reader.with_room(room);
         if by_value {
             reader = reader.by_value();

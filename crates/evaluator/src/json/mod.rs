@@ -40,7 +40,7 @@ mod structure;
 
 pub(super) use reader::JsonReader;
 #[cfg(test)]
-use reader::Room;
+use reader::ValueBudget;
 
 #[cfg(test)]
 mod agreement;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::parser::{MARK_BYTES, MAX_DEPTH, Parser, Problem, first_byte};
+use super::parser::{MARK_BYTES, MAX_DEPTH, ParseFailure, Parser, first_byte};
 use super::structure::{Marks, Structure};
 use crate::vector::Span;
 use sluicegate_s3select::dialect::ast::{Name, PathStep};
@@ -84,7 +84,7 @@ impl Head {
 
 /// The kind of text at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ObjectScan {
     /// An object that ends before this position.
     Object(usize),
     /// Text that must be parsed, or rejected.
@@ -152,7 +152,7 @@ impl Objects {
         start: usize,
         limit: usize,
         fields: &mut [Vec<Span>],
-    ) -> Found {
+    ) -> ObjectScan {
         self.value_bytes = 0;
         if self.roots.is_empty() {
             return pass(block, structure, start, limit, self.any);
@@ -168,9 +168,9 @@ impl Objects {
         start: usize,
         limit: usize,
         fields: &mut [Vec<Span>],
-    ) -> Found {
+    ) -> ObjectScan {
         if block.get(start) != Some(&b'{') {
-            return Found::Unusual;
+            return ObjectScan::Unusual;
         }
         let mut marks = structure.marks::<true>(start + 1);
         let mut at = start + 1;
@@ -187,7 +187,7 @@ impl Objects {
                 before = expected;
                 (head.bytes.len(), head.wanted)
             } else if before == START && first_byte(&block[at..limit]) == Some(b'}') {
-                return marks.next().map_or(Found::Unusual, |end| Found::Object(end + 1));
+                return marks.next().map_or(ObjectScan::Unusual, |end| ObjectScan::Object(end + 1));
             } else {
                 match self.parse_head(&block[at..limit], before) {
                     Ok((head, length, wanted)) => {
@@ -198,7 +198,7 @@ impl Objects {
                 }
             };
             let start = at + length;
-            let Some(mut mark) = marks.next() else { return Found::Incomplete };
+            let Some(mut mark) = marks.next() else { return ObjectScan::Incomplete };
             let mut end = mark;
             let mut value_bytes = 0;
             if mark == start {
@@ -208,14 +208,14 @@ impl Objects {
                     Err(found) => return found,
                 };
                 value_bytes = passed * MARK_BYTES + (end - start);
-                let Some(behind) = marks.next() else { return Found::Incomplete };
+                let Some(behind) = marks.next() else { return ObjectScan::Incomplete };
                 mark = behind;
                 if mark >= limit || first_byte(&block[end..mark]).is_some() {
-                    return Found::Unusual;
+                    return ObjectScan::Unusual;
                 }
             }
             if mark >= limit {
-                return Found::Unusual;
+                return ObjectScan::Unusual;
             }
             while roots != 0 {
                 let root = roots.trailing_zeros() as usize;
@@ -224,7 +224,7 @@ impl Objects {
                 roots &= roots - 1;
                 // A name is repeated, or several names match one root.
                 if *field != Span::MISSING {
-                    return Found::Unusual;
+                    return ObjectScan::Unusual;
                 }
                 let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
                 let mut length = end - start;
@@ -235,8 +235,8 @@ impl Objects {
             }
             match block[mark] {
                 b',' => at = mark + 1,
-                b'}' => return Found::Object(mark + 1),
-                _ => return Found::Unusual,
+                b'}' => return ObjectScan::Object(mark + 1),
+                _ => return ObjectScan::Unusual,
             }
         }
     }
@@ -244,16 +244,16 @@ impl Objects {
     /// Parses a name and stores it as the expected successor of the head before. Returns the number of the head if it
     /// is stored, its length and the roots with this name.
     #[cold]
-    fn parse_head(&mut self, text: &[u8], before: u32) -> Result<(u32, usize, u64), Found> {
+    fn parse_head(&mut self, text: &[u8], before: u32) -> Result<(u32, usize, u64), ObjectScan> {
         let mut parser = Parser::new(text, false);
         let key = parser.key().map_err(|problem| match problem {
-            Problem::Incomplete => Found::Incomplete,
-            _ => Found::Unusual,
+            ParseFailure::Incomplete => ObjectScan::Incomplete,
+            _ => ObjectScan::Unusual,
         })?;
         let wanted = match parser.unescape(key) {
             // No statement can contain this name.
-            Err(Problem::Surrogate(_)) => 0,
-            Err(_) => return Err(Found::Unusual),
+            Err(ParseFailure::Surrogate(_)) => 0,
+            Err(_) => return Err(ObjectScan::Unusual),
             Ok(name) => (0..).zip(&self.roots).fold(0, |wanted, (bit, root): (u32, _)| {
                 wanted | u64::from(root.matches(&name)) << bit
             }),
@@ -280,16 +280,22 @@ impl Objects {
 }
 
 /// Skips an object, or an array if no field is read of it: paths by index lead into arrays.
-fn pass(block: &[u8], structure: &Structure, start: usize, limit: usize, arrays: bool) -> Found {
+fn pass(
+    block: &[u8],
+    structure: &Structure,
+    start: usize,
+    limit: usize,
+    arrays: bool,
+) -> ObjectScan {
     match block.get(start) {
         Some(b'{') => {}
         Some(b'[') if arrays => {}
-        _ => return Found::Unusual,
+        _ => return ObjectScan::Unusual,
     }
     let mut marks = structure.marks::<false>(start + 1);
     match close(&mut marks, block, start) {
-        Ok((end, _)) if end < limit => Found::Object(end + 1),
-        Ok(_) => Found::Unusual,
+        Ok((end, _)) if end < limit => ObjectScan::Object(end + 1),
+        Ok(_) => ObjectScan::Unusual,
         Err(found) => found,
     }
 }
@@ -301,23 +307,23 @@ fn close<const COMMAS: bool>(
     marks: &mut Marks<'_, COMMAS>,
     block: &[u8],
     open: usize,
-) -> Result<(usize, usize), Found> {
+) -> Result<(usize, usize), ObjectScan> {
     // One bit for each open bracket, set for braces; the innermost is the lowest bit.
     let mut braces = match block[open] {
         b'{' => 1_u128,
         b'[' => 0,
-        _ => return Err(Found::Unusual),
+        _ => return Err(ObjectScan::Unusual),
     };
     let (mut depth, mut passed) = (1, 0);
     for mark in marks {
         passed += 1;
         match block[mark] {
-            b'{' | b'[' if depth + 1 >= MAX_DEPTH => return Err(Found::Unusual),
+            b'{' | b'[' if depth + 1 >= MAX_DEPTH => return Err(ObjectScan::Unusual),
             b'{' => (braces, depth) = (braces << 1 | 1, depth + 1),
             b'[' => (braces, depth) = (braces << 1, depth + 1),
             b'}' | b']' => {
                 if (block[mark] == b'}') != (braces & 1 == 1) {
-                    return Err(Found::Unusual);
+                    return Err(ObjectScan::Unusual);
                 }
                 (braces, depth) = (braces >> 1, depth - 1);
                 if depth == 0 {
@@ -327,7 +333,7 @@ fn close<const COMMAS: bool>(
             _ => {}
         }
     }
-    Err(Found::Incomplete)
+    Err(ObjectScan::Incomplete)
 }
 
 #[cfg(test)]

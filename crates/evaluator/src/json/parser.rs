@@ -16,7 +16,7 @@ pub(super) const MAX_DEPTH: usize = 128;
 
 /// The reason that no value was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum ParseFailure {
     /// The bytes end too early; more may help.
     Incomplete,
     /// Invalid JSON: its position and a description.
@@ -31,9 +31,9 @@ pub(super) enum Problem {
     TooLarge(usize),
 }
 
-pub(super) type Parsed<T> = Result<T, Problem>;
+pub(super) type Parsed<T> = Result<T, ParseFailure>;
 
-impl Problem {
+impl ParseFailure {
     /// Returns the position, the error code and a description.
     #[cold]
     pub(super) fn explain(self) -> (usize, SelectErrorCode, &'static str) {
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
     fn has_room(&self, bytes: usize) -> Parsed<()> {
         let collected = size_of_val(&self.elements[..]) + size_of_val(&self.fields[..]);
         if self.taken + collected + bytes > self.room {
-            return Err(Problem::TooLarge(self.at));
+            return Err(ParseFailure::TooLarge(self.at));
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
         self.members(b'}', |parser| {
             let key = parser.key()?;
             let (name, filter) = match parser.unescape(key) {
-                Err(Problem::Surrogate(_)) if !filter.wants_all() => {
+                Err(ParseFailure::Surrogate(_)) if !filter.wants_all() => {
                     (char::REPLACEMENT_CHARACTER.to_string(), filter.unnamed_field())
                 }
                 name => {
@@ -276,11 +276,11 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn peek(&self) -> Parsed<u8> {
-        self.bytes.get(self.at).copied().ok_or(Problem::Incomplete)
+        self.bytes.get(self.at).copied().ok_or(ParseFailure::Incomplete)
     }
 
-    pub(super) fn invalid(&self, what: &'static str) -> Problem {
-        Problem::Invalid(self.at, what)
+    pub(super) fn invalid(&self, what: &'static str) -> ParseFailure {
+        ParseFailure::Invalid(self.at, what)
     }
 
     fn word(&mut self, word: &[u8]) -> Parsed<()> {
@@ -290,7 +290,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if word.starts_with(rest) {
-            return Err(Problem::Incomplete);
+            return Err(ParseFailure::Incomplete);
         }
         Err(self.invalid("a JSON value was expected"))
     }
@@ -302,7 +302,7 @@ impl<'a> Parser<'a> {
         let is_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
         let text = &rest[..rest.iter().take_while(|byte| is_number(byte)).count()];
         if text.len() == rest.len() && !self.complete {
-            return Err(Problem::Incomplete);
+            return Err(ParseFailure::Incomplete);
         }
         if !is_json_number(text) {
             return Err(self.invalid("a number is malformed"));
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
         loop {
             let rest = self.bytes.get(from..).unwrap_or_default();
             let Some(mark) = memchr::memchr2(b'"', b'\\', rest) else {
-                return Err(Problem::Incomplete);
+                return Err(ParseFailure::Incomplete);
             };
             if rest[mark] == b'"' {
                 let text = &self.bytes[start..from + mark];
@@ -367,7 +367,7 @@ impl<'a> Parser<'a> {
     /// Resolves the escapes of a string that was just read.
     pub(super) fn unescape(&self, raw: &[u8]) -> Parsed<String> {
         let Ok(text) = std::str::from_utf8(raw) else {
-            return Err(Problem::Encoding(self.at));
+            return Err(ParseFailure::Encoding(self.at));
         };
         if raw.iter().any(|byte| *byte < b' ') {
             return Err(self.invalid("a string holds a control character"));
@@ -399,7 +399,7 @@ impl<'a> Parser<'a> {
     /// Parses the character of `\uXXXX`, or of a pair of them.
     fn unicode(&self, chars: &mut std::str::Chars<'_>) -> Parsed<char> {
         let malformed = || self.invalid("a string holds a malformed \\u escape");
-        let surrogate = || Problem::Surrogate(self.at);
+        let surrogate = || ParseFailure::Surrogate(self.at);
         let first = code_unit(chars).ok_or_else(malformed)?;
         if !(0xD800..0xDC00).contains(&first) {
             return char::from_u32(first).ok_or_else(surrogate);

@@ -12,12 +12,12 @@ pub(super) struct Filter<'a> {
     /// The steps of FROM before the row is reached; empty within a row.
     from: &'a [PathStep],
     /// The parts of the row to read; `None` for all of it.
-    wanted: Option<Wanted<'a>>,
+    wanted: Option<PathTree<'a>>,
 }
 
 /// The paths that continue from a place in a row.
 #[derive(Debug, Clone, Copy)]
-struct Wanted<'a> {
+struct PathTree<'a> {
     /// The paths of the statement, none of them empty.
     paths: &'a [Vec<PathStep>],
     /// The paths that lead to this place, as a set of bits, and the number of their steps up to it.
@@ -32,7 +32,8 @@ impl<'a> Filter<'a> {
     pub(super) fn new(from: &'a [PathStep], paths: Option<&'a [Vec<PathStep>]>) -> Self {
         let wanted = paths.filter(|paths| paths.len() <= 64 && !paths.iter().any(Vec::is_empty));
         let all = |paths: &[Vec<PathStep>]| u64::MAX.checked_shr(64 - paths.len() as u32);
-        let wanted = wanted.map(|paths| Wanted { paths, live: all(paths).unwrap_or(0), depth: 0 });
+        let wanted =
+            wanted.map(|paths| PathTree { paths, live: all(paths).unwrap_or(0), depth: 0 });
         Self { from, wanted }
     }
 
@@ -94,7 +95,7 @@ impl<'a> Filter<'a> {
                 live |= 1 << path;
             }
         }
-        let wanted = Some(Wanted { live, depth: wanted.depth + 1, ..wanted });
+        let wanted = Some(PathTree { live, depth: wanted.depth + 1, ..wanted });
         (live != 0).then_some(Self { wanted, ..self })
     }
 }

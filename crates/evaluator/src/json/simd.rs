@@ -5,7 +5,7 @@
 //! plain code ([`super::structure`]). Miri checks the tests below on x86-64; CONTRIBUTING describes how.
 #![expect(unsafe_code, reason = "calls code compiled for instructions detected at run time")]
 
-use super::structure::{Carry, Word};
+use super::structure::{Word, WordCarry};
 use crate::csv::{Level, WORD_BYTES};
 
 /// The positions of certain bytes among 64, inside and outside of strings.
@@ -24,7 +24,7 @@ pub(super) struct Bytes {
 pub(super) fn index_blocks(
     level: Level,
     blocks: &[[u8; WORD_BYTES]],
-    carry: &mut Carry,
+    carry: &mut WordCarry,
     words: &mut Vec<Word>,
 ) {
     match level {
@@ -41,7 +41,7 @@ pub(super) fn index_blocks(
     }
 }
 
-fn index_scalar(blocks: &[[u8; WORD_BYTES]], carry: &mut Carry, words: &mut Vec<Word>) {
+fn index_scalar(blocks: &[[u8; WORD_BYTES]], carry: &mut WordCarry, words: &mut Vec<Word>) {
     for block in blocks {
         let mut bytes = Bytes::default();
         for (i, &byte) in block.iter().enumerate() {
@@ -64,7 +64,7 @@ fn index_scalar(blocks: &[[u8; WORD_BYTES]], carry: &mut Carry, words: &mut Vec<
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Bytes, Carry, WORD_BYTES, Word};
+    use super::{Bytes, WORD_BYTES, Word, WordCarry};
 
     /// The only bit in which `{` differs from `[`, and `}` from `]`.
     const KIND: i8 = 0x20;
@@ -72,7 +72,7 @@ mod x86 {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn index_avx512(
         blocks: &[[u8; WORD_BYTES]],
-        carry: &mut Carry,
+        carry: &mut WordCarry,
         words: &mut Vec<Word>,
     ) {
         let mark = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
@@ -98,7 +98,7 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     pub(super) fn index_avx2(
         blocks: &[[u8; WORD_BYTES]],
-        carry: &mut Carry,
+        carry: &mut WordCarry,
         words: &mut Vec<Word>,
     ) {
         let mark = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
@@ -139,7 +139,7 @@ mod arm {
     #[target_feature(enable = "neon")]
     pub(super) fn index_neon(
         blocks: &[[u8; WORD_BYTES]],
-        carry: &mut Carry,
+        carry: &mut WordCarry,
         words: &mut Vec<Word>,
     ) {
         const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
@@ -190,7 +190,7 @@ mod tests {
         ) {
             let (blocks, _) = bytes.as_chunks();
             let describe = |level| {
-                let (mut carry, mut words) = (Carry::default(), Vec::new());
+                let (mut carry, mut words) = (WordCarry::default(), Vec::new());
                 index_blocks(level, blocks, &mut carry, &mut words);
                 (carry, words)
             };

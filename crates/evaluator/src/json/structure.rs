@@ -16,7 +16,7 @@ pub(super) struct Word {
 
 /// The state between words, and a summary of all words so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Carry {
+pub(super) struct WordCarry {
     /// All bits are set if the text so far ends inside a string.
     inside: u64,
     /// The lowest bit is set if a backslash at the end of the text so far escapes the next byte.
@@ -28,7 +28,7 @@ pub(super) struct Carry {
     broken: u64,
 }
 
-impl Carry {
+impl WordCarry {
     /// Returns the bits at which some word has a backslash outside of strings or, if values are lines, a line feed
     /// inside a string.
     fn doubtful(&self, lines: bool) -> u64 {
@@ -82,7 +82,7 @@ pub(super) struct Structure {
     level: Level,
     /// One word for each 64 bytes.
     words: Vec<Word>,
-    carry: Carry,
+    carry: WordCarry,
     /// True if each value is a line.
     lines: bool,
     /// The first position at which quotes may not begin and end strings.
@@ -92,14 +92,14 @@ pub(super) struct Structure {
 impl Structure {
     /// Creates empty bitmaps. `lines` is true if each value is a line.
     pub(super) fn new(lines: bool) -> Self {
-        let (level, carry) = (Level::detect(), Carry::default());
+        let (level, carry) = (Level::detect(), WordCarry::default());
         Self { level, words: Vec::new(), carry, lines, doubtful: usize::MAX }
     }
 
     /// Describes `block`, which begins outside of strings.
     pub(super) fn index(&mut self, block: &[u8]) {
         self.words.clear();
-        self.carry = Carry::default();
+        self.carry = WordCarry::default();
         let (blocks, rest) = block.as_chunks::<WORD_BYTES>();
         simd::index_blocks(self.level, blocks, &mut self.carry, &mut self.words);
         if !rest.is_empty() {
@@ -109,14 +109,14 @@ impl Structure {
         }
         self.doubtful = match self.carry.doubtful(self.lines) {
             0 => usize::MAX,
-            _ => self.first_doubt(block),
+            _ => self.first_ambiguous(block),
         };
     }
 
     /// Returns the first doubtful position, which the carry only locates within some word.
     #[cold]
-    fn first_doubt(&self, block: &[u8]) -> usize {
-        let mut carry = Carry::default();
+    fn first_ambiguous(&self, block: &[u8]) -> usize {
+        let mut carry = WordCarry::default();
         let mut words = Vec::new();
         for (at, bytes) in block.chunks(WORD_BYTES).enumerate() {
             let mut chunk = [0; WORD_BYTES];

@@ -36,16 +36,16 @@ pub(super) struct Column {
     /// The fields, each with the delimiter after it.
     text: Vec<u8>,
     /// The positions of the rows' fields in the text.
-    places: Vec<Place>,
+    places: Vec<TextSpan>,
     /// For a coded column, its values and the positions of those already written, as `text` then consists of values.
-    values: Option<(Arc<Vector>, Vec<Place>)>,
+    values: Option<(Arc<Vector>, Vec<TextSpan>)>,
     /// The fields of the rows in order, if they were fetched.
     fetched: Vec<u8>,
 }
 
 /// A part of a text, which includes at least a delimiter.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct TextSpan {
     start: u32,
     length: u32,
 }
@@ -86,7 +86,7 @@ impl CsvWriter {
         let empty = if last == 0 { self.quote.repeat(2) } else { Vec::new() };
         for (at, (column, fields)) in columns.iter_mut().zip(fields).enumerate() {
             let behind = if at == last { &self.record_delimiter } else { &self.field_delimiter };
-            let around = Around { behind, empty: &empty };
+            let around = FieldFraming { behind, empty: &empty };
             left -= match fields {
                 Fields::Values(vector) => {
                     column.values = None;
@@ -94,7 +94,7 @@ impl CsvWriter {
                     self.put_column(
                         vector,
                         block,
-                        &mut Writing { column, rows, around, most: left },
+                        &mut ColumnWriter { column, rows, around, most: left },
                     )?;
                     column.text.len()
                 }
@@ -111,7 +111,7 @@ impl CsvWriter {
         Codes { values, codes, .. }: Codes<'_>,
         rows: &[u32],
         column: &mut Column,
-        around: Around<'_>,
+        around: FieldFraming<'_>,
         most: usize,
     ) -> Option<usize> {
         let known = column.values.take().filter(|(known, _)| Arc::ptr_eq(known, values));
@@ -120,7 +120,7 @@ impl CsvWriter {
             None => {
                 column.clear();
                 let distinct = rows.iter().map(|row| codes[*row as usize]).max()? as usize + 1;
-                vec![Place::default(); distinct]
+                vec![TextSpan::default(); distinct]
             }
         };
         let mut missing: Vec<u32> = Vec::new();
@@ -128,7 +128,7 @@ impl CsvWriter {
             let code = codes[*row as usize];
             let index = code as usize;
             if index >= written.len() {
-                written.resize(index + 1, Place::default());
+                written.resize(index + 1, TextSpan::default());
             }
             if written[index].length == 0 {
                 // Mark the value as written; its place follows below.
@@ -139,7 +139,7 @@ impl CsvWriter {
         if !missing.is_empty() {
             column.places.clear();
             let most = usize::MAX;
-            let writing = &mut Writing { column, rows: &missing, around, most };
+            let writing = &mut ColumnWriter { column, rows: &missing, around, most };
             self.put_column(values, &[], writing)?;
             for (code, place) in missing.iter().zip(&column.places) {
                 written[*code as usize] = *place;
@@ -152,7 +152,12 @@ impl CsvWriter {
         (length <= most).then_some(length)
     }
 
-    fn put_column(&self, vector: &Vector, block: &[u8], fields: &mut Writing<'_>) -> Option<()> {
+    fn put_column(
+        &self,
+        vector: &Vector,
+        block: &[u8],
+        fields: &mut ColumnWriter<'_>,
+    ) -> Option<()> {
         let tags = &vector.tags;
         let is_there = |row| tags.get(row) == Tag::Present;
         let absent = |out: &mut Vec<u8>| self.put_plain(out, |_| {});
@@ -220,22 +225,22 @@ impl CsvWriter {
 
 /// The text to write in addition to the fields of a column.
 #[derive(Debug, Clone, Copy)]
-struct Around<'a> {
+struct FieldFraming<'a> {
     behind: &'a [u8],
     /// The text of an empty field.
     empty: &'a [u8],
 }
 
 /// A column to which fields are appended.
-struct Writing<'a> {
+struct ColumnWriter<'a> {
     column: &'a mut Column,
     rows: &'a [u32],
-    around: Around<'a>,
+    around: FieldFraming<'a>,
     /// The most bytes that the text may have.
     most: usize,
 }
 
-impl Writing<'_> {
+impl ColumnWriter<'_> {
     #[inline(always)]
     fn write(&mut self, mut field: impl FnMut(usize, &mut Vec<u8>) -> Option<()>) -> Option<()> {
         let Column { text, places, .. } = &mut *self.column;
@@ -252,7 +257,7 @@ impl Writing<'_> {
             if text.len() > self.most {
                 return None;
             }
-            places.push(Place { start: start as u32, length: (text.len() - start) as u32 });
+            places.push(TextSpan { start: start as u32, length: (text.len() - start) as u32 });
             start = text.len();
         }
         Some(())
@@ -295,7 +300,7 @@ fn join(columns: &mut [Column], rows: usize, out: &mut Vec<u8>) {
     out.reserve(length);
     for row in 0..rows {
         for Column { text, places, fetched, .. } in &*columns {
-            let Place { start, length } = places[row];
+            let TextSpan { start, length } = places[row];
             let text = if fetched.is_empty() { text } else { fetched };
             let field = &text[start as usize..];
             match field.first_chunk::<COPIED>() {

@@ -22,7 +22,7 @@ pub(super) use self::budget::Budget;
 use self::queue::{Queue, Sender};
 use super::batch::BatchReader;
 use super::cancellation::Cancellation;
-use super::execute::{Execution, Part, Sofar};
+use super::execute::{Execution, PartialResult, PrecedingRows};
 use super::group_by::Groups;
 use super::output::RowWriter;
 use super::scan_range::ByteRange;
@@ -62,7 +62,7 @@ pub(super) struct Divisible {
 enum Message {
     Rows(Bytes),
     /// The part is done; `None` if it was cancelled.
-    Done(Result<Option<Part>, SelectError>),
+    Done(Result<Option<PartialResult>, SelectError>),
 }
 
 impl Divisible {
@@ -92,7 +92,7 @@ impl Divisible {
         Self { cuts: Some(cuts), ..self }
     }
 
-    fn part(&self, index: u64) -> Option<ByteRange> {
+    fn range(&self, index: u64) -> Option<ByteRange> {
         if let Some(cuts) = &self.cuts {
             let index = usize::try_from(index).ok()?;
             let start = *cuts.get(index)?;
@@ -106,7 +106,7 @@ impl Divisible {
 
     /// Returns whether there is more than one part.
     pub(super) fn is_divided(&self) -> bool {
-        self.part(1).is_some()
+        self.range(1).is_some()
     }
 
     /// Evaluates all parts on `threads` threads and sends the answer on this one. `execution` was prepared for the
@@ -140,9 +140,9 @@ impl Divisible {
         worker: &Worker<'_>,
     ) {
         for index in (first..).step_by(threads) {
-            let Some(part) = self.part(index) else { return };
+            let Some(part) = self.range(index) else { return };
             let mut rows = worker;
-            let done = self.evaluate_part(statement, part, 0, Sofar::Unknown, &mut rows);
+            let done = self.evaluate_range(statement, part, 0, PrecedingRows::Unknown, &mut rows);
             let cancelled = matches!(done, Ok(None));
             if !worker.sender.send(Message::Done(done), 0) || cancelled {
                 return;
@@ -150,14 +150,14 @@ impl Divisible {
         }
     }
 
-    fn evaluate_part(
+    fn evaluate_range(
         &self,
         statement: &Arc<Statement>,
         part: ByteRange,
         records_before: u64,
-        sofar: Sofar,
+        sofar: PrecedingRows,
         sink: &mut dyn Sink,
-    ) -> Result<Option<Part>, SelectError> {
+    ) -> Result<Option<PartialResult>, SelectError> {
         let reader = (self.open)(part, records_before)?;
         let writer = RowWriter::new(&self.output)?;
         let mut execution = Execution::new(Arc::clone(statement), reader, writer)?;
@@ -165,7 +165,7 @@ impl Divisible {
             execution.limit_groups(groups);
         }
         execution.stop_with(self.cancellation.clone());
-        execution.run_part(sofar, sink)
+        execution.run_range(sofar, sink)
     }
 
     /// Combines the parts in their order.
@@ -183,7 +183,7 @@ impl Divisible {
         let mut records = 0;
         let mut stats = Stats::default();
         for (index, queue) in (0..).zip(queues.iter().cycle()) {
-            let Some(range) = self.part(index) else { break };
+            let Some(range) = self.range(index) else { break };
             let done = loop {
                 match queue.receive() {
                     Some(Message::Rows(rows)) => {
@@ -204,12 +204,12 @@ impl Divisible {
                 // The part failed, or its groups do not fit beside the earlier ones. If they do not fit, some groups
                 // are sent in between.
                 Ok(Some(_)) | Err(_) => {
-                    let sofar = Sofar::Known { states, groups };
-                    let mut unheard = Unheard;
+                    let sofar = PrecedingRows::Known { states, groups };
+                    let mut unheard = DiscardSink;
                     // No groups of the part have been sent yet.
                     let sink: &mut dyn Sink =
                         if statement.has_groups() { &mut *sink } else { &mut unheard };
-                    match self.evaluate_part(&statement, range, records, sofar, sink)? {
+                    match self.evaluate_range(&statement, range, records, sofar, sink)? {
                         Some(part) => part,
                         None => return Ok(stats),
                     }
@@ -236,13 +236,18 @@ impl Divisible {
 }
 
 /// Merges the part with those before it.
-fn merge(mut states: States, mut groups: Option<Box<Groups>>, records: u64, part: Part) -> Part {
+fn merge(
+    mut states: States,
+    mut groups: Option<Box<Groups>>,
+    records: u64,
+    part: PartialResult,
+) -> PartialResult {
     states.merge(part.states);
     if let (Some(groups), Some(more)) = (&mut groups, part.groups) {
         groups.merge(&more);
     }
-    let Part { records: more, scanned, processed, .. } = part;
-    Part { states, groups, records: records + more, scanned, processed, answered: 0 }
+    let PartialResult { records: more, scanned, processed, .. } = part;
+    PartialResult { states, groups, records: records + more, scanned, processed, answered: 0 }
 }
 
 /// Returns the error for a thread that ended early.
@@ -275,9 +280,9 @@ fn go_on(does: bool) -> ControlFlow<()> {
 }
 
 /// A sink that drops rows which were already sent.
-struct Unheard;
+struct DiscardSink;
 
-impl Sink for Unheard {
+impl Sink for DiscardSink {
     fn records(&mut self, _: Bytes) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -31,12 +31,12 @@ const MAX_BYTES: usize = 16 << 20;
 const MIN_USES: usize = 2;
 
 /// The remaining limits for the dictionaries of a row group.
-pub(super) struct Room {
+pub(super) struct DictionaryBudget {
     values: usize,
     bytes: usize,
 }
 
-impl Default for Room {
+impl Default for DictionaryBudget {
     fn default() -> Self {
         Self { values: MAX_VALUES, bytes: MAX_BYTES }
     }
@@ -72,7 +72,7 @@ impl CodedColumn {
         groups: &CheckedRowGroups,
         (leaf, chunk): (usize, &ColumnChunkMetaData),
         field: &Field,
-        room: &mut Room,
+        room: &mut DictionaryBudget,
     ) -> Option<Self> {
         let is_optional = is_optional(chunk.column_descr())?;
         if !dictionary::is_whole(chunk) {
@@ -88,7 +88,7 @@ impl CodedColumn {
         leaf: usize,
         is_optional: bool,
         field: &Field,
-        room: &mut Room,
+        room: &mut DictionaryBudget,
     ) -> Option<Self> {
         let mut pages = groups.column_chunks(leaf).ok()?.next()?.ok()?;
         let Page::DictionaryPage { buf, num_values, .. } = pages.get_next_page().ok()?? else {
@@ -249,7 +249,7 @@ mod tests {
 
     use super::super::source::ParquetSource;
     use super::*;
-    use crate::held::Reader;
+    use crate::held::MemoryConsumer;
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
     use sluicegate_s3select::value::Value;
@@ -265,13 +265,13 @@ mod tests {
             object,
             metadata: Arc::clone(metadata.metadata()),
             groups: vec![0],
-            reader: Reader::new(),
+            reader: MemoryConsumer::new(),
             begun: RefCell::default(),
             load: None,
         }
     }
 
-    fn open(groups: &CheckedRowGroups, room: &mut Room) -> Option<CodedColumn> {
+    fn open(groups: &CheckedRowGroups, room: &mut DictionaryBudget) -> Option<CodedColumn> {
         let chunk = groups.metadata.row_group(0).column(0);
         let field = Field::new("a", DataType::Int64, true);
         CodedColumn::open(groups, (0, chunk), &field, room)
@@ -301,7 +301,7 @@ mod tests {
                 .set_data_page_row_count_limit(page_rows)
                 .set_write_batch_size(1);
             let groups = groups(array, properties.build());
-            let mut column = open(&groups, &mut Room::default()).unwrap();
+            let mut column = open(&groups, &mut DictionaryBudget::default()).unwrap();
             let (mut left, mut steps) = (&rows[..], steps.iter().cycle());
             while !left.is_empty() {
                 let (now, later) = left.split_at((*steps.next().unwrap()).min(left.len()));
@@ -325,11 +325,13 @@ mod tests {
         let numbers = |modulus| Int64Array::from_iter_values((0_i64..1000).map(|n| n % modulus));
         let opens =
             |array, properties, mut room| open(&groups(array, properties), &mut room).is_some();
-        assert!(opens(numbers(500), coded(), Room::default()));
-        assert!(!opens(numbers(501), coded(), Room::default()));
-        let [few, short] =
-            [Room { values: 500, ..Room::default() }, Room { bytes: 3999, ..Room::default() }];
+        assert!(opens(numbers(500), coded(), DictionaryBudget::default()));
+        assert!(!opens(numbers(501), coded(), DictionaryBudget::default()));
+        let [few, short] = [
+            DictionaryBudget { values: 500, ..DictionaryBudget::default() },
+            DictionaryBudget { bytes: 3999, ..DictionaryBudget::default() },
+        ];
         assert!(!opens(numbers(500), coded(), few) && !opens(numbers(500), coded(), short));
-        assert!(!opens(numbers(500), plain(), Room::default()));
+        assert!(!opens(numbers(500), plain(), DictionaryBudget::default()));
     }
 }

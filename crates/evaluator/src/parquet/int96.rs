@@ -18,7 +18,7 @@ pub(super) enum Unit {
 
 /// The reason that timestamps do not fit a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(super) enum TimestampMisfit {
     /// A timestamp has a fraction of a microsecond.
     TooFine,
     /// A timestamp is beyond the years of the dialect, or beyond those that fit nanoseconds.
@@ -34,7 +34,7 @@ const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 const YEARS: std::ops::Range<i128> = -719_162 * NANOS_PER_DAY..2_932_897 * NANOS_PER_DAY;
 
 /// Checks all timestamps of a page; `levels` are the highest levels of repetition and definition.
-pub(super) fn check(page: &Page, levels: [i16; 2], unit: Unit) -> Result<(), Misfit> {
+pub(super) fn check(page: &Page, levels: [i16; 2], unit: Unit) -> Result<(), TimestampMisfit> {
     let is_dictionary = matches!(page, Page::DictionaryPage { .. });
     if !is_dictionary && page.encoding() != Encoding::PLAIN {
         return Ok(());
@@ -46,10 +46,10 @@ pub(super) fn check(page: &Page, levels: [i16; 2], unit: Unit) -> Result<(), Mis
         let day = i64::from(i32::from_le_bytes(*day)) - EPOCH;
         let time = i128::from(day) * NANOS_PER_DAY + i128::from(nanos);
         if !YEARS.contains(&time) || unit == Unit::Nanos && i64::try_from(time).is_err() {
-            return Err(Misfit::OutOfRange);
+            return Err(TimestampMisfit::OutOfRange);
         }
         if unit == Unit::Micros && nanos % 1000 != 0 {
-            misfit = Err(Misfit::TooFine);
+            misfit = Err(TimestampMisfit::TooFine);
         }
     }
     misfit
@@ -75,12 +75,16 @@ mod tests {
         let end = 86_399_999_999_000;
         for (value, micros, nanos) in [
             ((end, EPOCH as i32), Ok(()), Ok(())),
-            ((1, EPOCH as i32), Err(Misfit::TooFine), Ok(())),
-            ((0, first), Ok(()), Err(Misfit::OutOfRange)),
-            ((end, last), Ok(()), Err(Misfit::OutOfRange)),
-            ((-1000, first), Err(Misfit::OutOfRange), Err(Misfit::OutOfRange)),
-            ((0, last + 1), Err(Misfit::OutOfRange), Err(Misfit::OutOfRange)),
-            ((i64::MAX, i32::MAX), Err(Misfit::OutOfRange), Err(Misfit::OutOfRange)),
+            ((1, EPOCH as i32), Err(TimestampMisfit::TooFine), Ok(())),
+            ((0, first), Ok(()), Err(TimestampMisfit::OutOfRange)),
+            ((end, last), Ok(()), Err(TimestampMisfit::OutOfRange)),
+            ((-1000, first), Err(TimestampMisfit::OutOfRange), Err(TimestampMisfit::OutOfRange)),
+            ((0, last + 1), Err(TimestampMisfit::OutOfRange), Err(TimestampMisfit::OutOfRange)),
+            (
+                (i64::MAX, i32::MAX),
+                Err(TimestampMisfit::OutOfRange),
+                Err(TimestampMisfit::OutOfRange),
+            ),
         ] {
             assert_eq!(of(value, Unit::Micros), micros, "{value:?}");
             assert_eq!(of(value, Unit::Nanos), nanos, "{value:?}");

@@ -21,7 +21,7 @@ use super::measure::Column;
 use super::schema::ParquetFile;
 use super::sizes;
 use super::source::ParquetSource;
-use crate::held::Reader;
+use crate::held::MemoryConsumer;
 use crate::source::ObjectSource;
 
 /// The most texts of a page. The library allocates 8 bytes for each of them at once; writers begin a new page every
@@ -33,9 +33,9 @@ pub(super) struct CheckedRowGroups {
     pub(super) object: Arc<dyn ObjectSource>,
     pub(super) metadata: Arc<ParquetMetaData>,
     pub(super) groups: Vec<usize>,
-    pub(super) reader: Reader,
+    pub(super) reader: MemoryConsumer,
     /// Columns whose first page was read.
-    pub(super) begun: RefCell<BTreeMap<usize, BegunPages>>,
+    pub(super) begun: RefCell<BTreeMap<usize, OpenChunk>>,
     /// The load that pages are added to when they are read.
     pub(super) load: Option<Load>,
 }
@@ -64,7 +64,7 @@ impl CheckedRowGroups {
         let mut pages = self.column_chunks(column).ok()?.next()?.ok()?;
         let first = pages.get_next_page().ok()??;
         let known = look(&first);
-        self.begun.borrow_mut().insert(column, BegunPages { first: Some(first), pages });
+        self.begun.borrow_mut().insert(column, OpenChunk { first: Some(first), pages });
         Some(known)
     }
 }
@@ -98,12 +98,12 @@ impl RowGroups for CheckedRowGroups {
 }
 
 /// A chunk whose first page was read.
-pub(super) struct BegunPages {
+pub(super) struct OpenChunk {
     first: Option<Page>,
     pages: Box<dyn PageReader>,
 }
 
-impl Iterator for BegunPages {
+impl Iterator for OpenChunk {
     type Item = Result<Page>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -111,7 +111,7 @@ impl Iterator for BegunPages {
     }
 }
 
-impl PageReader for BegunPages {
+impl PageReader for OpenChunk {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         match self.first.take() {
             Some(first) => Ok(Some(first)),
@@ -157,7 +157,7 @@ impl PageIterator for OneChunk {}
 
 /// The chunks of one column.
 struct Chunks {
-    reader: Reader,
+    reader: MemoryConsumer,
     object: Arc<dyn ObjectSource>,
     metadata: Arc<ParquetMetaData>,
     groups: vec::IntoIter<usize>,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 
-use super::int96::{self, Misfit, Unit};
+use super::int96::{self, TimestampMisfit, Unit};
 
 /// The most memory of a batch of several rows, in bytes.
 const BATCH_BYTES: u64 = 32 << 20;
@@ -82,11 +82,11 @@ impl Load {
         let mut pages = self.pages();
         let what = match int96::check(page, levels, pages.unit) {
             Ok(()) => return Ok(()),
-            Err(Misfit::TooFine) => {
+            Err(TimestampMisfit::TooFine) => {
                 pages.is_too_coarse = true;
                 "a timestamp is finer than a microsecond"
             }
-            Err(Misfit::OutOfRange) => {
+            Err(TimestampMisfit::OutOfRange) => {
                 "a timestamp is beyond the years 1 to 9999, or 1677 to 2262 beside nanoseconds"
             }
         };

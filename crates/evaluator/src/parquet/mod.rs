@@ -79,7 +79,7 @@ fn parquet_error(error: impl std::fmt::Display) -> SelectError {
     let mut message = format!("The object is not a readable Parquet file: {error}");
     // The library converts all errors to text.
     if message.contains(held::NO_ROOM) {
-        return held::no_room();
+        return held::out_of_memory();
     }
     // The library's messages may quote the object.
     if let Some((cut, _)) = message.char_indices().nth(300) {
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_store_without_memory_is_busy() {
         let error = parquet_error(format!("Parquet error: {}", held::NO_ROOM));
-        assert_eq!(error, held::no_room());
+        assert_eq!(error, held::out_of_memory());
         assert_eq!(parquet_error("x").code, SelectErrorCode::ParquetParsingError);
     }
 

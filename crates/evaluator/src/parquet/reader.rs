@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Schema};
 use parquet::arrow::arrow_reader::RowGroups as _;
 
 use super::batches::Batches;
-use super::coded::{CodedColumn, Room};
+use super::coded::{CodedColumn, DictionaryBudget};
 use super::late::LateRows;
 use super::lengths::CheckedRowGroups;
 use super::measure::value_bytes;
@@ -17,7 +17,7 @@ use super::schema::{NamedColumn, ParquetFile};
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::batch::{BatchReader, Codes, Columns};
 use crate::cancellation::Cancellation;
-use crate::held::{self, Held};
+use crate::held::{self, Reservation};
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
@@ -62,17 +62,17 @@ const LEAF_BYTES: u64 = 7 << 9;
 /// Reads rows of a row group.
 pub(super) struct GroupReader {
     /// The reserved memory of the columns' readers.
-    _held: Held,
+    _held: Reservation,
     /// All columns without codes.
     others: Batches,
     /// The position of each column by its root.
-    places: BTreeMap<usize, Place>,
+    places: BTreeMap<usize, ColumnLocation>,
     coded: Vec<CodedColumn>,
 }
 
 /// The position of a column, among those with or without codes.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ColumnLocation {
     Coded(usize),
     Other(usize),
 }
@@ -199,23 +199,25 @@ impl Chunks {
     fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
         let leaves: usize = self.roots.iter().map(|root| self.file.leaves(*root).len()).sum();
         let room = leaves as u64 * LEAF_BYTES;
-        let held = self.file.reader.hold_for_part(room).ok_or_else(held::no_room)?;
+        let held = self.file.reader.reserve_for_range(room).ok_or_else(held::out_of_memory)?;
         let row_groups = CheckedRowGroups::of_file(&self.file, group);
         let count = row_groups.num_rows();
         let (mut places, mut coded) = (BTreeMap::new(), Vec::new());
         let is_whole = matches!(&rows[..], [range] if *range == (0..count));
         if is_whole {
-            let mut room = Room::default();
+            let mut room = DictionaryBudget::default();
             for root in &self.roots {
                 if let Some(column) = self.coded(&row_groups, group, *root, &mut room) {
-                    places.insert(*root, Place::Coded(coded.len()));
+                    places.insert(*root, ColumnLocation::Coded(coded.len()));
                     coded.push(column);
                 }
             }
         }
         let others: Vec<usize> =
             self.roots.iter().copied().filter(|root| !places.contains_key(root)).collect();
-        places.extend(others.iter().enumerate().map(|(place, root)| (*root, Place::Other(place))));
+        places.extend(
+            others.iter().enumerate().map(|(place, root)| (*root, ColumnLocation::Other(place))),
+        );
         let others = Batches::open(&self.file, group, others, rows, self.max_rows)?;
         Ok(GroupReader { _held: held, others, places, coded })
     }
@@ -226,7 +228,7 @@ impl Chunks {
         groups: &CheckedRowGroups,
         group: usize,
         root: usize,
-        room: &mut Room,
+        room: &mut DictionaryBudget,
     ) -> Option<CodedColumn> {
         let metadata = self.file.metadata.metadata().row_group(group);
         let leaf = self.file.leaves(root).next()?;
@@ -291,7 +293,10 @@ impl ColumnBatch {
     }
 
     /// Returns a column of the batch, with its row group and position.
-    fn place(&self, column: usize) -> Option<(&NamedColumn, &GroupReader, Place)> {
+    fn column_location(
+        &self,
+        column: usize,
+    ) -> Option<(&NamedColumn, &GroupReader, ColumnLocation)> {
         let (column, group) = (self.columns.get(column)?, self.group.as_ref()?);
         Some((column, group, *group.places.get(&column.root)?))
     }
@@ -316,13 +321,13 @@ impl Columns for ColumnBatch {
         rows: Rows<'_>,
         out: &mut Vector,
     ) -> Result<(), SelectError> {
-        let place = match self.place(column) {
-            Some((_, group, Place::Coded(place))) => {
+        let place = match self.column_location(column) {
+            Some((_, group, ColumnLocation::Coded(place))) => {
                 let Codes { values, codes, .. } = group.coded[place].codes();
                 out.gather(values, codes, rows);
                 return Ok(());
             }
-            Some((column, _, Place::Other(place))) => Some((column, place)),
+            Some((column, _, ColumnLocation::Other(place))) => Some((column, place)),
             None => None,
         };
         let (column, place) = place.ok_or_else(|| parquet_error("a column is missing"))?;
@@ -339,9 +344,9 @@ impl Columns for ColumnBatch {
     }
 
     fn codes(&self, column: usize) -> Option<Codes<'_>> {
-        match self.place(column)? {
-            (_, group, Place::Coded(place)) => Some(group.coded[place].codes()),
-            (_, _, Place::Other(_)) => None,
+        match self.column_location(column)? {
+            (_, group, ColumnLocation::Coded(place)) => Some(group.coded[place].codes()),
+            (_, _, ColumnLocation::Other(_)) => None,
         }
     }
 }

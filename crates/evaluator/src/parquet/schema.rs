@@ -13,7 +13,7 @@ use super::layout::Layout;
 use super::source::ParquetSource;
 use super::{convert, guarded, parquet_error};
 use crate::batch::{Column, Schema};
-use crate::held::{Held, Reader};
+use crate::held::{MemoryConsumer, Reservation};
 use crate::scan_range::ByteRange;
 use crate::source::ObjectSource;
 use crate::vector::Kind;
@@ -33,9 +33,9 @@ pub(crate) struct ParquetFile {
     /// The position of each column in `columns`.
     known: Arc<HashMap<NamedColumn, usize>>,
     /// The reserved memory of the footer, which all clones share.
-    _footer: Option<Arc<Held>>,
+    _footer: Option<Arc<Reservation>>,
     /// Reserves the memory of long pages.
-    pub(super) reader: Reader,
+    pub(super) reader: MemoryConsumer,
 }
 
 /// A column, or a part of a nested one.
@@ -52,7 +52,7 @@ impl ParquetFile {
     pub(crate) fn open(source: &Arc<dyn ObjectSource>) -> Result<Self, SelectError> {
         // Use the types of the Parquet schema only; an embedded Arrow schema could require others.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let reader = Reader::new();
+        let reader = MemoryConsumer::new();
         let chunks = ParquetSource::footer(source).bounded(u64::MAX, &reader);
         let load = || ArrowReaderMetadata::load(&chunks, options).map_err(parquet_error);
         let metadata = guarded(load)?;
@@ -60,7 +60,7 @@ impl ParquetFile {
         let layout = Layout::new(metadata.schema(), metadata.parquet_schema());
         let (source, layout) = (Arc::clone(source), Arc::new(layout));
         let (columns, known) = (Arc::default(), Arc::default());
-        let footer = chunks.into_held().map(Arc::new);
+        let footer = chunks.into_reservation().map(Arc::new);
         Ok(Self { source, metadata, layout, columns, known, _footer: footer, reader })
     }
 

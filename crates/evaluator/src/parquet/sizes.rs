@@ -78,7 +78,7 @@ mod tests {
     use super::super::schema::ParquetFile;
     use super::super::source::ParquetSource;
     use super::*;
-    use crate::held::Reader;
+    use crate::held::MemoryConsumer;
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
 
@@ -132,7 +132,7 @@ mod tests {
         let (start, length) = chunk.byte_range();
         assert_eq!(page_bytes(chunk) / 10_000, (112_500 + UNCOUNTED_BYTES) / 10_000);
         for (bytes, is_read) in [(90_000, false), (110_000, true)] {
-            let reader = Reader::new();
+            let reader = MemoryConsumer::new();
             let source = ParquetSource::pages(&file.source).bounded(bytes, &reader);
             assert_eq!(source.get_read(start).is_ok(), is_read);
             let source = ParquetSource::located_pages(&file.source).bounded(bytes, &reader);

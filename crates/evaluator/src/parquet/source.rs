@@ -11,7 +11,7 @@ use sluicegate_s3select::error::DAMAGED_PAGE;
 
 use super::thrift::PageHeader;
 use super::{headers, thrift};
-use crate::held::{Held, NO_ROOM, Reader};
+use crate::held::{MemoryConsumer, NO_ROOM, Reservation};
 use crate::source::{ObjectSource, SourceReader};
 
 /// The number of bytes read at a time where the library reads headers of unknown length.
@@ -24,7 +24,7 @@ const FOOTER_TIMES: u64 = 10;
 /// An object whose headers are checked before the library reads them.
 pub(super) struct ParquetSource {
     object: Arc<dyn ObjectSource>,
-    part: Part,
+    part: ReadTarget,
     /// True if the library has read the next page's header already, and continues after it.
     knows_header: AtomicBool,
     /// The position and the checksum of the page whose header was read last, if it has a checksum.
@@ -32,10 +32,10 @@ pub(super) struct ParquetSource {
     /// The most bytes of a page, decompressed.
     page_bytes: u64,
     /// Reserves the memory of the page that is read; `held` is the reservation.
-    reader: Option<Reader>,
-    held: Mutex<Option<Held>>,
+    reader: Option<MemoryConsumer>,
+    held: Mutex<Option<Reservation>>,
     /// The reservation for the dictionary, which is used with all later pages.
-    dictionary: Mutex<Option<Held>>,
+    dictionary: Mutex<Option<Reservation>>,
 }
 
 /// The checksum of a page, from its header.
@@ -58,7 +58,7 @@ impl Checksum {
 }
 
 /// The part of the object that the library is about to read.
-enum Part {
+enum ReadTarget {
     /// The length of the footer, then the footer.
     Footer,
     /// A page's header, then the page.
@@ -69,18 +69,18 @@ enum Part {
 
 impl ParquetSource {
     pub(super) fn footer(object: &Arc<dyn ObjectSource>) -> Self {
-        Self::of(object, Part::Footer)
+        Self::for_part(object, ReadTarget::Footer)
     }
 
     pub(super) fn pages(object: &Arc<dyn ObjectSource>) -> Self {
-        Self::of(object, Part::Pages)
+        Self::for_part(object, ReadTarget::Pages)
     }
 
     pub(super) fn located_pages(object: &Arc<dyn ObjectSource>) -> Self {
-        Self::of(object, Part::LocatedPages)
+        Self::for_part(object, ReadTarget::LocatedPages)
     }
 
-    fn of(object: &Arc<dyn ObjectSource>, part: Part) -> Self {
+    fn for_part(object: &Arc<dyn ObjectSource>, part: ReadTarget) -> Self {
         Self {
             object: Arc::clone(object),
             part,
@@ -94,7 +94,7 @@ impl ParquetSource {
     }
 
     /// Limits the size of pages, and reserves the memory of one page after the other with `reader`.
-    pub(super) fn bounded(self, page_bytes: u64, reader: &Reader) -> Self {
+    pub(super) fn bounded(self, page_bytes: u64, reader: &MemoryConsumer) -> Self {
         Self { page_bytes, reader: Some(reader.clone()), ..self }
     }
 
@@ -106,13 +106,13 @@ impl ParquetSource {
             let message = format!("a page of {bytes} bytes is longer than its column chunk");
             return Err(ParquetError::General(message));
         }
-        self.make_room(|reader| reader.hold(bytes))?;
+        self.reserve(|reader| reader.reserve(bytes))?;
         let start = start.saturating_add(header.length);
         Ok(header.crc.map(|crc| Checksum { start, crc }))
     }
 
     /// Replaces the current reservation.
-    fn make_room(&self, hold: impl FnOnce(&Reader) -> Option<Held>) -> Result<()> {
+    fn reserve(&self, hold: impl FnOnce(&MemoryConsumer) -> Option<Reservation>) -> Result<()> {
         let Some(reader) = &self.reader else { return Ok(()) };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         *held = None;
@@ -130,7 +130,7 @@ impl ParquetSource {
     }
 
     /// Returns the reservation for the part that was read.
-    pub(super) fn into_held(self) -> Option<Held> {
+    pub(super) fn into_reservation(self) -> Option<Reservation> {
         self.held.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -156,7 +156,7 @@ impl ChunkReader for ParquetSource {
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let is_header = !self.knows_header.swap(false, Ordering::Relaxed);
-        if matches!(self.part, Part::Pages) && is_header {
+        if matches!(self.part, ReadTarget::Pages) && is_header {
             let header = thrift::check_struct(self.reader(start), headers::PAGE)?;
             let checksum = self.begin_page(start, header)?;
             *self.checksum.lock().unwrap_or_else(PoisonError::into_inner) = checksum;
@@ -169,7 +169,7 @@ impl ChunkReader for ParquetSource {
         if start.checked_add(length as u64).is_none_or(|end| end > self.object.len()) {
             return Err(ParquetError::EOF("bytes behind the end of the object".to_owned()));
         }
-        if matches!(self.part, Part::Footer) && length > MAX_FOOTER_BYTES {
+        if matches!(self.part, ReadTarget::Footer) && length > MAX_FOOTER_BYTES {
             return Err(ParquetError::General(format!(
                 "its footer has {length} bytes, and at most {MAX_FOOTER_BYTES} are read"
             )));
@@ -177,13 +177,13 @@ impl ChunkReader for ParquetSource {
         let mut bytes = vec![0; length];
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
         match self.part {
-            Part::Footer => {
+            ReadTarget::Footer => {
                 // The library's structures take a multiple of it.
                 let room = (length as u64).saturating_mul(FOOTER_TIMES);
-                self.make_room(|reader| reader.hold_throughout(room))?;
+                self.reserve(|reader| reader.reserve_throughout(room))?;
                 thrift::check_footer(&bytes, headers::FOOTER)?;
             }
-            Part::LocatedPages => {
+            ReadTarget::LocatedPages => {
                 let header = thrift::check_struct(bytes.as_slice(), headers::PAGE)?;
                 let checksum = self.begin_page(start, header)?;
                 let end = header.length.saturating_add(header.compressed);
@@ -194,7 +194,7 @@ impl ChunkReader for ParquetSource {
                     checksum.check(page)?;
                 }
             }
-            Part::Pages => {
+            ReadTarget::Pages => {
                 let checksum = *self.checksum.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(checksum) = checksum.filter(|checksum| checksum.start == start) {
                     checksum.check(&bytes)?;

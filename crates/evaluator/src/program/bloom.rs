@@ -27,7 +27,7 @@ pub(super) fn test(
                 let span = spans[row];
                 out[row] = match span.is_absent() {
                     true => Truth::Null,
-                    false => filter.contains(filter.hash_text(span.of(heap))).into(),
+                    false => filter.contains(filter.hash_text(span.slice(heap))).into(),
                 };
             });
         }

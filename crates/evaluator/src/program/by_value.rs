@@ -27,7 +27,7 @@ pub(super) struct CodedColumn<'a> {
 impl<'a> CodedColumn<'a> {
     /// Returns `None` if the node is a column itself, does not read exactly one column, or has values of unknown
     /// type, or if the column is not coded.
-    pub(super) fn of(node: &Node, batch: &'a dyn Columns) -> Option<Self> {
+    pub(super) fn for_node(node: &Node, batch: &'a dyn Columns) -> Option<Self> {
         let Reads::One(column) = node.reads else { return None };
         if node.kind == Kind::Dynamic || matches!(*node.op, Op::Column(_)) {
             return None;
@@ -61,10 +61,10 @@ impl Program {
 
 /// The results of expressions for the values of coded columns.
 #[derive(Debug, Default)]
-pub(super) struct Results(HashMap<NodeId, OfColumn>);
+pub(super) struct Results(HashMap<NodeId, ColumnOperand>);
 
 #[derive(Debug)]
-struct OfColumn {
+struct ColumnOperand {
     column: usize,
     values: Arc<Vector>,
     result: ByValue,
@@ -94,14 +94,14 @@ impl Results {
         out: &mut Vector,
     ) -> bool {
         let CodedColumn { column, codes: Codes { values, distinct, codes }, .. } = of;
-        let is_current = |of: &OfColumn| Arc::ptr_eq(&of.values, values);
+        let is_current = |of: &ColumnOperand| Arc::ptr_eq(&of.values, values);
         if !self.0.get(&id).is_some_and(is_current) {
             // The results of an earlier row group are no longer needed.
             self.0.retain(|_, of| of.column != column || is_current(of));
             let all =
                 (0..distinct).fold(0_usize, |all, value| all.saturating_add(work(values, value)));
             let result = ByValue::Later(all);
-            self.0.insert(id, OfColumn { column, values: Arc::clone(values), result });
+            self.0.insert(id, ColumnOperand { column, values: Arc::clone(values), result });
         }
         let Some(known) = self.0.get_mut(&id) else { return false };
         if let ByValue::Later(left) = &mut known.result {
@@ -111,14 +111,14 @@ impl Results {
                 *left -= asked;
                 return false;
             }
-            let room = MAX_BYTES.saturating_sub(self.0.values().map(OfColumn::bytes).sum());
+            let room = MAX_BYTES.saturating_sub(self.0.values().map(ColumnOperand::bytes).sum());
             let result = match evaluate(program, id, of, room, cancellation) {
                 Ok(Some(result)) => ByValue::Known(result),
                 Ok(None) | Err(_) => ByValue::Unknown,
             };
-            self.0.insert(id, OfColumn { column, values: Arc::clone(values), result });
+            self.0.insert(id, ColumnOperand { column, values: Arc::clone(values), result });
         }
-        let Some(OfColumn { result: ByValue::Known(result), .. }) = self.0.get(&id) else {
+        let Some(ColumnOperand { result: ByValue::Known(result), .. }) = self.0.get(&id) else {
             return false;
         };
         out.gather(result, codes, rows);
@@ -126,7 +126,7 @@ impl Results {
     }
 }
 
-impl OfColumn {
+impl ColumnOperand {
     fn bytes(&self) -> usize {
         if let ByValue::Known(result) = &self.result { result.bytes() } else { 0 }
     }

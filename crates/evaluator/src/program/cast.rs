@@ -37,13 +37,13 @@ pub(super) fn cast_text(
         Type::Int => {
             source.parse(rows, out.ints(batch_rows), |span| match digits::int(heap, span) {
                 Some(int) => Ok(int),
-                None => any_int(span.of(heap)),
+                None => any_int(span.slice(heap)),
             })
         }
         Type::Float => source
-            .parse(rows, out.floats(batch_rows), |span| scalar::float_from_bytes(span.of(heap))),
+            .parse(rows, out.floats(batch_rows), |span| scalar::float_from_bytes(span.slice(heap))),
         Type::Timestamp => source.parse(rows, out.timestamps(batch_rows), |span| {
-            let text = span.of(heap);
+            let text = span.slice(heap);
             match <&[u8; 10]>::try_from(text).ok().and_then(Timestamp::parse_date) {
                 Some(date) => Ok(date),
                 None => any_timestamp(text),
@@ -62,7 +62,7 @@ pub(super) fn cast_text(
                 {
                     return Ok(decimal);
                 }
-                let decimal = scalar::decimal_from_bytes(span.of(heap), shape)?;
+                let decimal = scalar::decimal_from_bytes(span.slice(heap), shape)?;
                 if shape.is_none() {
                     places = decimal.scale();
                 }
@@ -73,7 +73,7 @@ pub(super) fn cast_text(
             let truths = out.bools(batch_rows).0;
             rows.try_for_each(|row| {
                 truths[row] = match source.tag(row) {
-                    Tag::Present => scalar::bool_from_bytes(spans[row].of(heap))?.into(),
+                    Tag::Present => scalar::bool_from_bytes(spans[row].slice(heap))?.into(),
                     tag => tag.into(),
                 };
                 Ok(())

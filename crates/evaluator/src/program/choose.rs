@@ -75,7 +75,7 @@ impl<'a> Choice<'a> {
                 let bytes = heap.bytes(block);
                 return rows.try_for_each(|row| {
                     to[row] = match spans[row].tag() {
-                        Tag::Present => push_text(&mut self.heap, spans[row].of(bytes))?,
+                        Tag::Present => push_text(&mut self.heap, spans[row].slice(bytes))?,
                         tag => Span::absent(tag),
                     };
                     Ok(())
@@ -133,7 +133,8 @@ pub(super) fn null_if_text(
     let texts = out.texts(batch_rows, heap.clone());
     rows.for_each(|row| {
         let span = spans[row];
-        let equal = span.len() == constant.len() && !span.is_absent() && span.of(bytes) == constant;
+        let equal =
+            span.len() == constant.len() && !span.is_absent() && span.slice(bytes) == constant;
         texts[row] = if equal { Span::NULL } else { span };
     });
 }

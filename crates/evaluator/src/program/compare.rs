@@ -51,7 +51,7 @@ pub(super) fn compare(
             out[row] = if left[row].is_absent() || right[row].is_absent() {
                 Truth::Null
             } else {
-                holds(op, left[row].of(left_heap).cmp(right[row].of(right_heap))).into()
+                holds(op, left[row].slice(left_heap).cmp(right[row].slice(right_heap))).into()
             };
         });
         return Ok(());
@@ -134,8 +134,8 @@ fn texts_with_constant(
     constant: &[u8],
     out: &mut [Truth],
 ) {
-    let equal = |span: Span| span.len() == constant.len() && span.of(heap) == constant;
-    let order = |span: Span| span.of(heap).cmp(constant);
+    let equal = |span: Span| span.len() == constant.len() && span.slice(heap) == constant;
+    let order = |span: Span| span.slice(heap).cmp(constant);
     let mut fill = |test: &dyn Fn(Span) -> bool| {
         rows.for_each(|row| {
             let span = spans[row];

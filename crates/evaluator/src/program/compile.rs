@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::fold::NoColumns;
 use super::text::{ConstantText, is_comparison};
 use super::{
-    ColumnRef, Constant, Derived, Machine, Node, NodeId, Op, Program, Reads, Set, arithmetic, call,
-    cast, choose, function,
+    ColumnRef, Constant, IgnoredInEq, Machine, Node, NodeId, Op, Program, Reads, Set, arithmetic,
+    call, cast, choose, function,
 };
 use crate::batch::{Column, Schema};
 use crate::vector::Kind;
@@ -199,7 +199,7 @@ impl<'a> Compiler<'a> {
         let vector = self.machine.eval(&self.program, id, &row, &NoColumns);
         let value = vector.ok().and_then(|vector| vector.value(0, &[]));
         // The next node takes the place of this one.
-        self.machine.forget(id);
+        self.machine.release(id);
         value
     }
 
@@ -276,7 +276,7 @@ impl<'a> Compiler<'a> {
         if let (Some(Value::String(constant)), Some(escape_text)) =
             (self.constant_of(pattern), escape_text)
         {
-            let compiled = Derived(LikePattern::compile(constant, escape_text)?);
+            let compiled = IgnoredInEq(LikePattern::compile(constant, escape_text)?);
             return Ok(self.add(Op::Like { text, pattern, escape, compiled }, Kind::Bool));
         }
         Ok(self.add(Op::LikeAny { text, pattern, escape }, Kind::Bool))
@@ -316,7 +316,7 @@ impl<'a> Compiler<'a> {
 
     /// Adds `arg IN (constants)`.
     fn among(&mut self, arg: NodeId, constants: Vec<Value>) -> NodeId {
-        let set = Derived(Set::new(&constants));
+        let set = IgnoredInEq(Set::new(&constants));
         let members = constants.into_iter().map(Constant).collect();
         self.add(Op::In { arg, members, set }, Kind::Bool)
     }
@@ -378,7 +378,7 @@ impl<'a> Compiler<'a> {
         let args = args.iter().map(|arg| self.compile(arg)).collect::<Result<Vec<_>, _>>()?;
         if let (Some(filter), &[bits, hashes, seed, arg]) = (filter, &args[..]) {
             let parts = [bits, hashes, seed];
-            return Ok(self.add(Op::Bloom { arg, parts, filter: Derived(filter) }, Kind::Bool));
+            return Ok(self.add(Op::Bloom { arg, parts, filter: IgnoredInEq(filter) }, Kind::Bool));
         }
         Ok(match (function, &args[..]) {
             (Function::Coalesce, _) => {
@@ -398,7 +398,7 @@ impl<'a> Compiler<'a> {
                     Some(Value::String(text)) => Some(ConstantText::new(text)),
                     _ => None,
                 };
-                let (constant, length) = (Derived(constant), length.first().copied());
+                let (constant, length) = (IgnoredInEq(constant), length.first().copied());
                 self.add(Op::Substring { text, constant, start, length }, Kind::Text)
             }
             (Function::Trim(side), &[text, ref chars @ ..]) if chars.len() <= 1 => {
@@ -408,7 +408,7 @@ impl<'a> Compiler<'a> {
                     Some(Some(Value::String(chars))) => Some(TrimSet::new(chars)),
                     Some(_) => None,
                 };
-                self.add(Op::Trim { side, text, chars, set: Derived(set) }, Kind::Text)
+                self.add(Op::Trim { side, text, chars, set: IgnoredInEq(set) }, Kind::Text)
             }
             (
                 Function::NullIf | Function::CharLength | Function::Substring | Function::Trim(_),

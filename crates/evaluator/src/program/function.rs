@@ -133,7 +133,7 @@ fn change_case(
             texts[row] = span;
             return Ok(());
         }
-        let text = span.of(bytes);
+        let text = span.slice(bytes);
         texts[row] = if text.is_ascii() {
             let changed = push_text(&mut heap, text)?;
             let changed_text = &mut heap[changed.start()..];

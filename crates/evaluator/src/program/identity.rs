@@ -7,17 +7,17 @@ use sluicegate_s3select::value::Value;
 
 /// A part of an operator that follows from its other parts, and so does not distinguish it.
 #[derive(Debug)]
-pub(super) struct Derived<T>(pub(super) T);
+pub(super) struct IgnoredInEq<T>(pub(super) T);
 
-impl<T> PartialEq for Derived<T> {
+impl<T> PartialEq for IgnoredInEq<T> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl<T> Eq for Derived<T> {}
+impl<T> Eq for IgnoredInEq<T> {}
 
-impl<T> Hash for Derived<T> {
+impl<T> Hash for IgnoredInEq<T> {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 

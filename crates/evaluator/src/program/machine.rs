@@ -52,7 +52,7 @@ pub(crate) struct Values<'a>(&'a [Slot]);
 
 impl<'a> Values<'a> {
     /// Returns the values of one of the nodes.
-    pub(crate) fn of(self, id: NodeId) -> &'a Vector {
+    pub(crate) fn get(self, id: NodeId) -> &'a Vector {
         &self.0[id.index()].vector
     }
 }
@@ -97,7 +97,7 @@ impl Machine {
         let mut unknown = Vec::new();
         while let Some(part) = parts.pop() {
             if let Op::And(left, right) = program.op(part)
-                && CodedColumn::of(program.node(part), batch).is_none()
+                && CodedColumn::for_node(program.node(part), batch).is_none()
             {
                 parts.extend([*right, *left]);
                 continue;
@@ -175,7 +175,7 @@ impl Machine {
     }
 
     /// Drops the text that nodes hold, to make room for others.
-    pub(crate) fn forget_text(&mut self) {
+    pub(crate) fn release_text(&mut self) {
         for slot in self.slots.iter_mut().filter(|slot| slot.vector.text_bytes() > 0) {
             *slot = Slot::default();
         }
@@ -185,12 +185,12 @@ impl Machine {
     /// Drops the text that nodes hold if there is little room for more.
     pub(crate) fn make_room(&mut self) {
         if self.text_bytes > MAX_TEXT_BYTES / 2 {
-            self.forget_text();
+            self.release_text();
         }
     }
 
     /// Drops the values of a node.
-    pub(super) fn forget(&mut self, id: NodeId) {
+    pub(super) fn release(&mut self, id: NodeId) {
         let slot = std::mem::take(&mut self.slots[id.index()]);
         self.text_bytes = self.text_bytes.saturating_sub(slot.vector.text_bytes());
     }
@@ -219,7 +219,7 @@ impl Machine {
         self.cancellation.check()?;
         let mut out = std::mem::take(&mut self.slots[id.index()].vector);
         self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
-        let by_value = CodedColumn::of(program.node(id), batch).is_some_and(|column| {
+        let by_value = CodedColumn::for_node(program.node(id), batch).is_some_and(|column| {
             let (rows, stop) = (selection.rows(), &self.cancellation);
             self.by_value.compute(program, id, column, rows, stop, &mut out)
         });
@@ -330,8 +330,8 @@ impl Machine {
                 let ids = [Some(*text), Some(*pattern), *escape].into_iter().flatten();
                 let stop = self.cancellation.clone();
                 let values = self.eval_all(program, ids, selection, batch)?;
-                let escape = escape.map(|escape| values.of(escape));
-                let (text, pattern) = (values.of(*text), values.of(*pattern));
+                let escape = escape.map(|escape| values.get(escape));
+                let (text, pattern) = (values.get(*text), values.get(*pattern));
                 text::like_any(text, pattern, escape, frame, out.bools(n).0, &stop)
             }
             Op::Case { branches, otherwise } => {
@@ -397,8 +397,8 @@ impl Machine {
             Op::Substring { text, constant, start, length } => {
                 let ids = [Some(*text), Some(*start), *length].into_iter().flatten();
                 let values = self.eval_all(program, ids, selection, batch)?;
-                let length = length.map(|length| values.of(length));
-                let (text, start) = (values.of(*text), values.of(*start));
+                let length = length.map(|length| values.get(length));
+                let (text, start) = (values.get(*text), values.get(*start));
                 text::substring(text, constant.0.as_ref(), start, length, frame, out)
             }
             Op::Trim { side, text, chars, set } => {
@@ -406,10 +406,10 @@ impl Machine {
                 let values = self.eval_all(program, ids, selection, batch)?;
                 let chars = match (&set.0, chars) {
                     (Some(set), _) => trim::Chars::Constant(set),
-                    (None, Some(chars)) => trim::Chars::Column(values.of(*chars)),
+                    (None, Some(chars)) => trim::Chars::Column(values.get(*chars)),
                     (None, None) => trim::Chars::Constant(&TrimSet::SPACE),
                 };
-                trim::trim(*side, values.of(*text), chars, frame, out)
+                trim::trim(*side, values.get(*text), chars, frame, out)
             }
             Op::CharLength(arg) => {
                 let arg = self.eval(program, *arg, selection, batch)?;
@@ -417,7 +417,7 @@ impl Machine {
             }
             Op::Call { function, args } => {
                 let values = self.eval_all(program, args.iter().copied(), selection, batch)?;
-                let args: Vec<_> = args.iter().map(|arg| values.of(*arg)).collect();
+                let args: Vec<_> = args.iter().map(|arg| values.get(*arg)).collect();
                 function::call(*function, &args, frame, out)
             }
         }
@@ -501,7 +501,7 @@ fn check_utf8(
     let Data::Text(spans, heap) = &vector.data else { return Ok(()) };
     let heap = heap.bytes(block);
     selection.rows().try_for_each(|row| {
-        let text = spans[row].of(heap);
+        let text = spans[row].slice(heap);
         if text.is_ascii() || std::str::from_utf8(text).is_ok() {
             return Ok(());
         }

@@ -51,7 +51,7 @@ impl Set {
     }
 
     fn insert(&mut self, value: &Value) {
-        let Some(class) = Class::of(value) else {
+        let Some(class) = Class::from_value(value) else {
             self.has_null = true;
             return;
         };
@@ -123,7 +123,7 @@ impl Set {
                     out[row] = if span.is_absent() {
                         Truth::Null
                     } else {
-                        found(self.texts.contains_key(span.of(heap)))
+                        found(self.texts.contains_key(span.slice(heap)))
                     };
                 });
             }
@@ -140,7 +140,7 @@ impl Set {
     }
 
     fn test_value(&self, value: &Value) -> Truth {
-        let Some(class) = Class::of(value) else { return Truth::Null };
+        let Some(class) = Class::from_value(value) else { return Truth::Null };
         let found = match value {
             Value::Int(int) => self.has_int(*int),
             Value::Decimal(decimal) => {
@@ -185,7 +185,7 @@ impl Set {
 
 impl Class {
     /// Returns the class of a value; `None` for NULL and MISSING.
-    fn of(value: &Value) -> Option<Self> {
+    fn from_value(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Missing | Value::Null => return None,
             Value::Int(_) | Value::Float(_) | Value::Decimal(_) | Value::String(_) => Self::Scalar,

@@ -35,7 +35,7 @@ pub(crate) use room::is_too_much_text;
 
 use std::sync::Arc;
 
-use self::identity::{Constant, Derived};
+use self::identity::{Constant, IgnoredInEq};
 use super::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Function, IsTest, TrimSide, Type};
 use sluicegate_s3select::value::{BloomFilter, LikePattern, TrimSet, Value};
@@ -153,21 +153,21 @@ enum Op {
     In {
         arg: NodeId,
         members: Vec<Constant>,
-        set: Derived<Set>,
+        set: IgnoredInEq<Set>,
     },
     /// A call of BLOOM_CONTAINS.
     Bloom {
         arg: NodeId,
         /// The bits, the number of hash functions and the seed, which are constant.
         parts: [NodeId; 3],
-        filter: Derived<BloomFilter>,
+        filter: IgnoredInEq<BloomFilter>,
     },
     /// LIKE with a constant pattern.
     Like {
         text: NodeId,
         pattern: NodeId,
         escape: Option<NodeId>,
-        compiled: Derived<LikePattern>,
+        compiled: IgnoredInEq<LikePattern>,
     },
     /// LIKE with a pattern that differs from row to row.
     LikeAny {
@@ -184,7 +184,7 @@ enum Op {
     Substring {
         text: NodeId,
         /// The text, if it is constant.
-        constant: Derived<Option<text::ConstantText>>,
+        constant: IgnoredInEq<Option<text::ConstantText>>,
         start: NodeId,
         length: Option<NodeId>,
     },
@@ -193,7 +193,7 @@ enum Op {
         text: NodeId,
         chars: Option<NodeId>,
         /// The characters to remove, if they are constant.
-        set: Derived<Option<TrimSet>>,
+        set: IgnoredInEq<Option<TrimSet>>,
     },
     CharLength(NodeId),
     /// A call of any other function.

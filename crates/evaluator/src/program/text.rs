@@ -39,7 +39,7 @@ pub(super) fn like(
             out[row] = if span.is_absent() {
                 Truth::Null
             } else {
-                pattern.matches_unless(span.of(heap), &stop).into()
+                pattern.matches_unless(span.slice(heap), &stop).into()
             };
         });
         return cancellation.check();
@@ -122,7 +122,7 @@ pub(super) fn char_length(
     if let Data::Text(spans, heap) = &arg.data {
         let heap = heap.bytes(block);
         rows.for_each(|row| match spans[row].tag() {
-            Tag::Present => out[row] = text::char_length(spans[row].of(heap)),
+            Tag::Present => out[row] = text::char_length(spans[row].slice(heap)),
             tag => tags.set(row, tag, batch_rows),
         });
         return Ok(());
@@ -202,7 +202,7 @@ pub(super) fn substring(
             let take = take.min(span.len() - skip);
             Span::new(skip as u32, take as u32)
         } else {
-            let text = span.of(bytes);
+            let text = span.slice(bytes);
             let part = text::substring(text, starts.get(row), length)?;
             let skip = part.as_ptr().addr() - text.as_ptr().addr();
             Span::new((span.start() + skip) as u32, part.len() as u32)

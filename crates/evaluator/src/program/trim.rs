@@ -49,7 +49,7 @@ fn trim_texts(
         texts[row] = if span.is_absent() {
             span
         } else {
-            let whole = span.of(bytes);
+            let whole = span.slice(bytes);
             let part = set.trim(whole, side);
             let skip = part.as_ptr().addr() - whole.as_ptr().addr();
             Span::new((span.start() + skip) as u32, part.len() as u32)
@@ -72,7 +72,7 @@ fn trim_values(
         let whole = value(text)?;
         let set = match chars {
             Chars::Constant(set) => Some(set),
-            Chars::Column(vector) => sets.of(&value(vector)?, tag_of(&whole))?,
+            Chars::Column(vector) => sets.get_or_compile(&value(vector)?, tag_of(&whole))?,
         };
         let tag = match chars {
             Chars::Constant(_) => tag_of(&whole),
@@ -97,7 +97,11 @@ struct Sets(Option<(String, TrimSet)>);
 
 impl Sets {
     /// Returns the set of the characters; `None` if they or the text to trim are absent.
-    fn of(&mut self, chars: &Value, text: Tag) -> Result<Option<&TrimSet>, SelectError> {
+    fn get_or_compile(
+        &mut self,
+        chars: &Value,
+        text: Tag,
+    ) -> Result<Option<&TrimSet>, SelectError> {
         let chars = match chars {
             Value::Null | Value::Missing => return Ok(None),
             _ if text != Tag::Present => return Ok(None),

@@ -175,7 +175,7 @@ fn a_gone_client_stops_the_work_also_where_there_are_no_rows() {
         let object = blank.repeat(8 << 20);
         let (answer, stats) = run(&request, object.clone()).unwrap();
         assert_eq!((&answer[..], stats.bytes_scanned), (&b"0\n"[..], object.len() as u64));
-        let mut gone = Gone(0);
+        let mut gone = LeavingClient(0);
         Evaluation::prepare(&request, Arc::new(object.into_bytes()))
             .unwrap()
             .run(&mut gone)
@@ -185,9 +185,9 @@ fn a_gone_client_stops_the_work_also_where_there_are_no_rows() {
 }
 
 /// A client that disconnects at the first report; counts the reports.
-struct Gone(usize);
+struct LeavingClient(usize);
 
-impl Sink for Gone {
+impl Sink for LeavingClient {
     fn records(&mut self, _: bytes::Bytes) -> ControlFlow<()> {
         ControlFlow::Break(())
     }

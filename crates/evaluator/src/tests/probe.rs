@@ -4,7 +4,7 @@ use sluicegate_conformance::probe::{Facts, Question, Report, Verdict};
 use sluicegate_conformance::{NoAnswer, RawAnswer};
 use sluicegate_s3select::dialect;
 use sluicegate_s3select::profile::{
-    DataFormat, EndpointProfile, Exactness, Extension, LikePatterns, Operation, TypeClass,
+    DataFormat, Exactness, Extension, LikePatterns, Operation, StoreCapabilities, TypeClass,
 };
 use std::collections::BTreeSet;
 
@@ -44,8 +44,8 @@ fn our_own_evaluator_answers_everything_rightly_and_is_trusted_as_such() {
     for finding in &report.findings {
         assert_eq!(finding.verdict, Verdict::Works, "{finding:?}");
     }
-    let own = EndpointProfile::sluice();
-    assert_eq!(report.profile, EndpointProfile { name: "probed".to_owned(), ..own });
+    let own = StoreCapabilities::sluice();
+    assert_eq!(report.profile, StoreCapabilities { name: "probed".to_owned(), ..own });
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn single_deviations_take_away_what_rests_on_them() {
         };
         report(refuse, &facts()).profile
     };
-    let csv = |profile: &EndpointProfile, operation, class| {
+    let csv = |profile: &StoreCapabilities, operation, class| {
         profile.exactness(DataFormat::Csv, operation, class)
     };
     assert!(!without("NOT IN").syntax.not_in);

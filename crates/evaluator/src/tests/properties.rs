@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// The way in which a statement is run.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct RunMode {
     format: Format,
     batch_rows: usize,
     /// The number of threads and the size of a part in bytes, if on several cores.
@@ -37,13 +37,13 @@ enum Format {
     Parquet,
 }
 
-fn ways() -> impl Strategy<Value = Way> {
+fn ways() -> impl Strategy<Value = RunMode> {
     let batch_rows = prop_oneof![1_usize..8, Just(8192)];
     let parts = prop_oneof![3 => Just(None), 1 => (2_usize..4, 1_u64..120).prop_map(Some)];
     let format =
         prop_oneof![2 => Just(Format::Csv), 1 => Just(Format::Json), 1 => Just(Format::Parquet)];
     let groups = prop::sample::select(vec![1_usize, 2, 3, 1 << 16]);
-    (format, batch_rows, parts, groups).prop_map(|(format, batch_rows, parts, groups)| Way {
+    (format, batch_rows, parts, groups).prop_map(|(format, batch_rows, parts, groups)| RunMode {
         format,
         batch_rows,
         parts,
@@ -51,7 +51,7 @@ fn ways() -> impl Strategy<Value = Way> {
     })
 }
 
-fn evaluate(request: &SelectRequest, object: Vec<u8>, way: Way) -> Result<Vec<u8>, Code> {
+fn evaluate(request: &SelectRequest, object: Vec<u8>, way: RunMode) -> Result<Vec<u8>, Code> {
     let (source, now) = (Arc::new(object), Timestamp::EPOCH);
     let mut answer = Answer::default();
     let evaluation = Evaluation::prepare_batches(request, source, now, way.batch_rows)

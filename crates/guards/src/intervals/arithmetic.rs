@@ -167,7 +167,7 @@ fn product(product: Product, left: Expr, right: Expr) -> Expr {
 
 fn function(product: Product) -> Arc<ScalarUDF> {
     let signature = Signature::any(2, Volatility::Immutable);
-    Arc::new(ScalarUDF::new_from_impl(OfNumber { product, signature }))
+    Arc::new(ScalarUDF::new_from_impl(IntervalByNumber { product, signature }))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -179,12 +179,12 @@ enum Product {
 /// The functions `sluice_times(x, n)` and `sluice_divided(x, n)` of an interval or a difference of timestamps, and a
 /// number.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct OfNumber {
+struct IntervalByNumber {
     product: Product,
     signature: Signature,
 }
 
-impl OfNumber {
+impl IntervalByNumber {
     /// Returns the result type. For fractions of a difference, it has a unit with room for them.
     fn result(&self, left: &DataType, right: &DataType) -> DataType {
         let (span, number) = if is_span(left) { (left, right) } else { (right, left) };
@@ -198,7 +198,7 @@ impl OfNumber {
     }
 }
 
-impl ScalarUDFImpl for OfNumber {
+impl ScalarUDFImpl for IntervalByNumber {
     fn name(&self) -> &str {
         match self.product {
             Product::Times => "sluice_times",
@@ -245,11 +245,11 @@ impl ScalarUDFImpl for OfNumber {
     }
 }
 
-impl OfNumber {
+impl IntervalByNumber {
     fn products(&self, span: &ArrayRef, number: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         let ratio = |row: usize| -> Result<Ratio> {
             let number = ScalarValue::try_from_array(number, row)?;
-            let factor = Ratio::of(&number).ok_or_else(beyond)?;
+            let factor = Ratio::from_scalar(&number).ok_or_else(beyond)?;
             match self.product {
                 Product::Times => Ok(factor),
                 Product::Divided if factor.0 == 0 => exec_err!("Divide by zero error"),
@@ -295,7 +295,7 @@ fn beyond() -> datafusion::common::DataFusionError {
 struct Ratio(i128, i128);
 
 impl Ratio {
-    fn of(number: &ScalarValue) -> Option<Self> {
+    fn from_scalar(number: &ScalarValue) -> Option<Self> {
         let number = match number {
             ScalarValue::Float32(Some(x)) => Number::parse(&format!("{x:e}"))?,
             ScalarValue::Float16(Some(x)) => Number::of_double(f64::from(*x))?,
@@ -344,7 +344,7 @@ mod tests {
             (of(0, 0, -7), "2", true, of(0, 0, -4)),
         ] {
             let number = Number::parse(number).and_then(Number::to_literal).unwrap();
-            let Ratio(dividend, divisor) = Ratio::of(&number).unwrap();
+            let Ratio(dividend, divisor) = Ratio::from_scalar(&number).unwrap();
             let ratio = if divided { Ratio(divisor, dividend) } else { Ratio(dividend, divisor) };
             assert_eq!(ratio.of_interval(value), Some(expected), "{value:?} {number}");
         }

@@ -19,22 +19,22 @@ use crate::wrapped_functions::{AggregateChange, Change, changed, changed_aggrega
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let aggregates = builder.aggregate_functions().get_or_insert_default();
     for function in aggregates.iter_mut().filter(|it| matches!(it.name(), "min" | "max")) {
-        *function = changed_aggregate(function, OfIntervals);
+        *function = changed_aggregate(function, IntervalMinMax);
     }
     let functions = builder.scalar_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|it| matches!(it.name(), "greatest" | "least")) {
-        *function = changed(function, OfIntervals);
+        *function = changed(function, IntervalMinMax);
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct OfIntervals;
+struct IntervalMinMax;
 
 fn is_interval(field: &FieldRef) -> bool {
     matches!(field.data_type(), DataType::Interval(_))
 }
 
-impl Change for OfIntervals {
+impl Change for IntervalMinMax {
     fn invoke(self, inner: &ScalarUDF, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         if !is_interval(&args.return_field) {
             return inner.invoke_with_args(args);
@@ -58,7 +58,7 @@ impl Change for OfIntervals {
     }
 }
 
-impl AggregateChange for OfIntervals {
+impl AggregateChange for IntervalMinMax {
     fn accumulator(
         self,
         inner: &AggregateUDF,

@@ -145,7 +145,7 @@ fn call(convert: Convert, expr: Expr) -> Expr {
 
 fn function(convert: Convert) -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
-    Arc::new(ScalarUDF::new_from_impl(OfSpan { convert, signature }))
+    Arc::new(ScalarUDF::new_from_impl(SpanFunction { convert, signature }))
 }
 
 /// The result of a function of an interval or a difference of timestamps.
@@ -158,12 +158,12 @@ enum Convert {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct OfSpan {
+struct SpanFunction {
     convert: Convert,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for OfSpan {
+impl ScalarUDFImpl for SpanFunction {
     fn name(&self) -> &str {
         match self.convert {
             Convert::Length => "sluice_length",

@@ -43,12 +43,12 @@ pub(crate) const GUARD: Guard = Guard {
 pub(super) fn install(builder: &mut SessionStateBuilder) {
     let functions = builder.aggregate_functions().get_or_insert_default();
     for function in functions.iter_mut().filter(|it| matches!(it.name(), "sum" | "avg")) {
-        *function = changed_aggregate(function, OfDurations);
+        *function = changed_aggregate(function, DurationAggregate);
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct OfDurations;
+struct DurationAggregate;
 
 fn unit(fields: &[FieldRef]) -> Option<TimeUnit> {
     match fields.first()?.data_type() {
@@ -57,7 +57,7 @@ fn unit(fields: &[FieldRef]) -> Option<TimeUnit> {
     }
 }
 
-impl AggregateChange for OfDurations {
+impl AggregateChange for DurationAggregate {
     fn result(self, inner: &AggregateUDF, data_type: DataType) -> DataType {
         match (inner.name(), data_type) {
             ("sum", DataType::Duration(_)) => INTERVAL,

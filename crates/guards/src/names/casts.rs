@@ -124,7 +124,7 @@ pub(super) fn name(select: &mut Select, order: Option<&mut OrderBy>) {
 
 /// Returns the casts whose name is also that of another expression, with new names for them.
 fn ambiguous(select: &Select, order: Option<&OrderBy>) -> HashMap<String, String> {
-    let mut found = Found::default();
+    let mut found = CastNames::default();
     let _ = select.visit(&mut found);
     if let Some(order) = order {
         let _ = order.visit(&mut found);
@@ -160,7 +160,7 @@ type Texts = HashMap<String, (String, String)>;
 
 /// The expressions that may get a name.
 #[derive(Debug, Default)]
-struct Found {
+struct CastNames {
     /// Expressions with their casts, by the names that DataFusion may give them.
     names: HashMap<String, HashMap<String, Texts>>,
     /// For each enclosing expression, true if it is a cast.
@@ -169,7 +169,7 @@ struct Found {
     inside: usize,
 }
 
-impl Found {
+impl CastNames {
     fn add(&mut self, name: String, expr: String, casts: Texts) {
         self.names.entry(name).or_default().entry(expr).or_default().extend(casts);
     }
@@ -194,7 +194,7 @@ impl Found {
     }
 }
 
-impl Visitor for Found {
+impl Visitor for CastNames {
     type Break = ();
 
     fn pre_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {

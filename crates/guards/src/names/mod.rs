@@ -48,7 +48,7 @@ pub(super) fn install(rules: &mut Vec<AnalysisRule>) -> Result<()> {
     compared::install(rules)?;
     // GROUPING finds its arguments among the groups before that.
     let grouping = rules.iter().position(|rule| rule.name() == "resolve_grouping_function");
-    rules.insert(grouping.map_or(0, |at| at + 1), Arc::new(named::Unnamed));
+    rules.insert(grouping.map_or(0, |at| at + 1), Arc::new(named::StripAliasFunction));
     Ok(())
 }
 

@@ -61,15 +61,15 @@ pub(super) fn name(expr: &Expr) -> Option<&str> {
 /// Returns the function, to be registered with a session.
 pub(crate) fn function() -> Arc<ScalarUDF> {
     let signature = Signature::any(2, Volatility::Immutable);
-    Arc::new(ScalarUDF::new_from_impl(Named { signature }))
+    Arc::new(ScalarUDF::new_from_impl(AliasFunction { signature }))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Named {
+struct AliasFunction {
     signature: Signature,
 }
 
-fn told(args: &[Planned]) -> Result<String> {
+fn argument_name(args: &[Planned]) -> Result<String> {
     match args {
         [_, Planned::Literal(name, _)] => {
             Ok(name.try_as_str().flatten().unwrap_or_default().to_owned())
@@ -78,7 +78,7 @@ fn told(args: &[Planned]) -> Result<String> {
     }
 }
 
-impl ScalarUDFImpl for Named {
+impl ScalarUDFImpl for AliasFunction {
     fn name(&self) -> &str {
         NAME
     }
@@ -88,7 +88,7 @@ impl ScalarUDFImpl for Named {
     }
 
     fn schema_name(&self, args: &[Planned]) -> Result<String> {
-        told(args)
+        argument_name(args)
     }
 
     fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
@@ -112,9 +112,9 @@ impl ScalarUDFImpl for Named {
 
 /// Removes the function, so that other rules see its argument. The names stay as aliases.
 #[derive(Debug)]
-pub(super) struct Unnamed;
+pub(super) struct StripAliasFunction;
 
-impl AnalyzerRule for Unnamed {
+impl AnalyzerRule for StripAliasFunction {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|node| {
             let names = NamePreserver::new(&node);

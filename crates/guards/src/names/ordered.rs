@@ -223,16 +223,16 @@ pub(super) fn aliases(select: &Select) -> HashSet<String> {
 /// Returns true if an expression would have another meaning in ORDER BY, where names refer to SELECT, or if it
 /// contains a query, which must only occur once. With `apart`, names in aggregates and windows do not count.
 pub(super) fn reads(expr: &Expr, names: &HashSet<String>, apart: bool) -> bool {
-    expr.visit(&mut Reads { names, apart, inside: 0 }).is_break()
+    expr.visit(&mut ColumnReads { names, apart, inside: 0 }).is_break()
 }
 
-struct Reads<'a> {
+struct ColumnReads<'a> {
     names: &'a HashSet<String>,
     apart: bool,
     inside: usize,
 }
 
-impl Visitor for Reads<'_> {
+impl Visitor for ColumnReads<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {

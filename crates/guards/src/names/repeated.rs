@@ -117,7 +117,7 @@ const T: &str =
 
 /// Numbers columns that have the name of an earlier column.
 pub(super) fn number(select: &mut Select) {
-    let wildcards = Wildcards::of(select);
+    let wildcards = Wildcards::from_select(select);
     name_subqueries(select, &wildcards);
     let (mut columns, mut names) = (HashSet::new(), HashSet::new());
     let mut taken: HashMap<String, usize> = HashMap::new();
@@ -281,7 +281,7 @@ struct Wildcards {
 }
 
 impl Wildcards {
-    fn of(select: &Select) -> Self {
+    fn from_select(select: &Select) -> Self {
         let is_whole = |options: &WildcardAdditionalOptions| {
             options.opt_exclude.is_none()
                 && options.opt_except.is_none()

@@ -109,7 +109,7 @@ fn with_columns(select: &Select, expr: &Expr) -> Expr {
 }
 
 fn written(select: &Select, expr: &Expr) -> Expr {
-    let columns = Columns::of(select);
+    let columns = Columns::from_select(select);
     let sets: Vec<Vec<&Vec<Expr>>> = match expr {
         Expr::Rollup(parts) if columns.are_repeated(parts) => {
             (0..=parts.len()).rev().map(|length| parts[..length].iter().collect()).collect()
@@ -139,7 +139,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(select: &'a Select) -> Self {
+    fn from_select(select: &'a Select) -> Self {
         let relations = select.from.iter().flat_map(|from| {
             std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
         });

@@ -10,12 +10,17 @@ use datafusion::common::{Column, JoinType, Result, ScalarValue};
 use datafusion::logical_expr::logical_plan::{Join, JoinConstraint, Union};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
 
-use super::lifted::{Lifted, project};
+use super::lifted::{LiftedSubqueries, project};
 use super::{Names, domain, unnest};
 
 /// Returns a join whose condition has columns that `both` computes. Its inputs, keys and condition already contain
 /// the subqueries of one side. The first `own` columns belong to the user's left side.
-pub(super) fn join(join: &Join, own: usize, both: Lifted, names: &Names) -> Result<LogicalPlan> {
+pub(super) fn join(
+    join: &Join,
+    own: usize,
+    both: LiftedSubqueries,
+    names: &Names,
+) -> Result<LogicalPlan> {
     let pairs = Pairs::new(join, both, names)?;
     match join.join_type {
         JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => {
@@ -81,7 +86,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new(join: &Join, both: Lifted, names: &Names) -> Result<Self> {
+    fn new(join: &Join, both: LiftedSubqueries, names: &Names) -> Result<Self> {
         let mut named = Vec::new();
         for column in both.named()? {
             if !named.contains(&column) {

@@ -32,7 +32,7 @@ fn is_constant(expr: &Expr) -> bool {
 /// Returns an aggregate over columns that hold the results of subqueries.
 pub(super) fn aggregate(aggregate: Aggregate, names: &Names) -> Result<LogicalPlan> {
     let Aggregate { input, group_expr, aggr_expr, schema, .. } = aggregate;
-    let mut lifted = Lifted::default();
+    let mut lifted = LiftedSubqueries::default();
     let groups = lifted.all(group_expr, names)?;
     let aggregates = lifted.all(aggr_expr, names)?;
     let input = lifted.below(Arc::unwrap_or_clone(input), names)?;
@@ -43,7 +43,7 @@ pub(super) fn aggregate(aggregate: Aggregate, names: &Names) -> Result<LogicalPl
 /// Returns a window over columns that hold the results of subqueries.
 pub(super) fn window(window: Window, names: &Names) -> Result<LogicalPlan> {
     let Window { input, window_expr, schema } = window;
-    let mut lifted = Lifted::default();
+    let mut lifted = LiftedSubqueries::default();
     let exprs = lifted.all(window_expr, names)?;
     let more = lifted.added.len();
     let own = input.schema().fields().len();
@@ -61,7 +61,7 @@ pub(super) fn window(window: Window, names: &Names) -> Result<LogicalPlan> {
 pub(super) fn sort(sort: Sort, names: &Names) -> Result<LogicalPlan> {
     let Sort { expr, input, fetch } = sort;
     let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
-    let mut lifted = Lifted::default();
+    let mut lifted = LiftedSubqueries::default();
     let mut order = Vec::with_capacity(expr.len());
     for mut by in expr {
         by.expr = lifted.one(by.expr, names)?;
@@ -92,7 +92,8 @@ pub(super) fn join(join: Join, names: &Names) -> Result<LogicalPlan> {
     let Join { left, right, on, filter, join_type, join_constraint, schema, null_equality, .. } =
         join;
     let own = left.schema().fields().len();
-    let (mut sides, mut both) = ((Lifted::default(), Lifted::default()), Lifted::default());
+    let (mut sides, mut both) =
+        ((LiftedSubqueries::default(), LiftedSubqueries::default()), LiftedSubqueries::default());
     let filter = filter.map(|filter| {
         filter
             .transform_down(|expr| {
@@ -174,11 +175,11 @@ fn named_by(expr: &Expr) -> Result<Vec<Column>> {
 
 /// Subqueries that have become columns.
 #[derive(Default)]
-pub(super) struct Lifted {
+pub(super) struct LiftedSubqueries {
     added: Vec<(Expr, String)>,
 }
 
-impl Lifted {
+impl LiftedSubqueries {
     fn all(&mut self, exprs: Vec<Expr>, names: &Names) -> Result<Vec<Expr>> {
         exprs.into_iter().map(|expr| self.one(expr, names)).collect()
     }

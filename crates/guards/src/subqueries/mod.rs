@@ -29,7 +29,7 @@ use datafusion::optimizer::rewrite_set_comparison::RewriteSetComparison;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, OptimizerContext, OptimizerRule};
 
 pub(super) use self::names::rewrite as name_items;
-use self::rewrite::{Place, Rewriter};
+use self::rewrite::{ExprContext, Rewriter};
 use super::{Answer, Case, Guard};
 
 pub(super) const IN: Guard = Guard {
@@ -294,7 +294,7 @@ struct Subqueries;
 
 impl AnalyzerRule for Subqueries {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let found = Found::in_plan(&plan)?;
+        let found = SubqueryKinds::in_plan(&plan)?;
         if !found.any {
             return Ok(plan);
         }
@@ -313,13 +313,13 @@ impl AnalyzerRule for Subqueries {
 
 /// The kinds of subqueries in a plan.
 #[derive(Debug, Default)]
-struct Found {
+struct SubqueryKinds {
     any: bool,
     /// True for `= ANY (…)`, `< ALL (…)` and similar comparisons.
     comparison: bool,
 }
 
-impl Found {
+impl SubqueryKinds {
     fn in_plan(plan: &LogicalPlan) -> Result<Self> {
         let mut found = Self::default();
         plan.apply_with_subqueries(|node| {
@@ -372,7 +372,7 @@ fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan
             let Filter { predicate, input, .. } = filter;
             let columns = input.schema().columns();
             let mut rewriter = Rewriter::new(Arc::unwrap_or_clone(input), true, names);
-            let predicate = rewriter.rewritten(predicate, Place::Conjunct)?;
+            let predicate = rewriter.rewritten(predicate, ExprContext::Conjunct)?;
             let (input, added) = rewriter.into_input();
             let filter = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(input))?);
             Ok(Transformed::yes(match added {
@@ -390,7 +390,7 @@ fn rewritten(node: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan
             let exprs = projection.expr.into_iter().zip(schema.iter());
             let exprs = exprs.map(|(expr, (qualifier, field))| {
                 let before = expr.schema_name().to_string();
-                let expr = rewriter.rewritten(expr, Place::Value)?;
+                let expr = rewriter.rewritten(expr, ExprContext::Value)?;
                 let same = expr.schema_name().to_string() == before;
                 Ok(match same {
                     true => expr,

@@ -18,7 +18,7 @@ use super::{Names, has_subquery, outer, shape, subquery, unnest};
 
 /// The position of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ExprContext {
     /// The expression is one of the conditions of WHERE that must all be TRUE.
     Conjunct,
     /// The expression is part of WHERE, where UNKNOWN counts as FALSE.
@@ -49,7 +49,7 @@ impl<'a> Rewriter<'a> {
         (self.input, self.added)
     }
 
-    pub(super) fn rewritten(&mut self, expr: Expr, place: Place) -> Result<Expr> {
+    pub(super) fn rewritten(&mut self, expr: Expr, place: ExprContext) -> Result<Expr> {
         if !has_subquery(&expr) {
             return Ok(expr);
         }
@@ -58,10 +58,10 @@ impl<'a> Rewriter<'a> {
                 left,
                 op: op @ (Operator::And | Operator::Or),
                 right,
-            }) if place != Place::Value => {
+            }) if place != ExprContext::Value => {
                 let inner = match op {
                     Operator::And => place,
-                    _ => Place::Condition,
+                    _ => ExprContext::Condition,
                 };
                 let left = self.rewritten(*left, inner)?;
                 let right = self.rewritten(*right, inner)?;
@@ -74,7 +74,7 @@ impl<'a> Rewriter<'a> {
                 Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
                     self.is_in(*expr, subquery, !negated, place)
                 }
-                inner => Ok(not(self.rewritten(inner, Place::Value)?)),
+                inner => Ok(not(self.rewritten(inner, ExprContext::Value)?)),
             },
             Expr::Exists(Exists { subquery, negated }) => self.exists(subquery, negated, false),
             Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
@@ -82,18 +82,27 @@ impl<'a> Rewriter<'a> {
             }
             Expr::ScalarSubquery(subquery) => self.scalar(subquery),
             expr => expr
-                .map_children(|child| Ok(Transformed::yes(self.rewritten(child, Place::Value)?)))
+                .map_children(|child| {
+                    Ok(Transformed::yes(self.rewritten(child, ExprContext::Value)?))
+                })
                 .data(),
         }
     }
 
-    fn is_in(&mut self, value: Expr, sub: Subquery, negated: bool, place: Place) -> Result<Expr> {
-        let value = self.rewritten(value, Place::Value)?;
+    fn is_in(
+        &mut self,
+        value: Expr,
+        sub: Subquery,
+        negated: bool,
+        place: ExprContext,
+    ) -> Result<Expr> {
+        let value = self.rewritten(value, ExprContext::Value)?;
         let plan = match (sub.subquery.as_ref(), place) {
             // It does not matter which of several equal rows is found, and DataFusion's mark joins fail on DISTINCT.
-            (LogicalPlan::Distinct(Distinct::All(input)), Place::Condition | Place::Value) => {
-                input.as_ref()
-            }
+            (
+                LogicalPlan::Distinct(Distinct::All(input)),
+                ExprContext::Condition | ExprContext::Value,
+            ) => input.as_ref(),
             (plan, _) => plan,
         };
         let value_may_be_null = value.nullable(self.input.schema())?;
@@ -101,9 +110,11 @@ impl<'a> Rewriter<'a> {
         let nullable = value_may_be_null || output_may_be_null;
         let correlated = !outer::references(plan)?.is_empty();
         let exact = match (negated, place) {
-            (false, Place::Conjunct | Place::Condition) => true,
+            (false, ExprContext::Conjunct | ExprContext::Condition) => true,
             // DataFusion's null-aware anti join supports one key only.
-            (true, Place::Conjunct) => !(correlated || nullable && value.column_refs().is_empty()),
+            (true, ExprContext::Conjunct) => {
+                !(correlated || nullable && value.column_refs().is_empty())
+            }
             _ => !nullable,
         };
         if self.filter && exact && shape::can_be_joined(plan) {
@@ -111,7 +122,7 @@ impl<'a> Rewriter<'a> {
             return Ok(Expr::InSubquery(InSubquery::new(Box::new(value), sub, negated)));
         }
         if let (Expr::Literal(ScalarValue::Boolean(Some(value)), _), true) =
-            (&value, place != Place::Value)
+            (&value, place != ExprContext::Value)
         {
             // Returns the condition for rows of the subquery that make IN TRUE, or NOT IN other than TRUE.
             let met = |output: Expr| match (value, negated) {
@@ -138,7 +149,7 @@ impl<'a> Rewriter<'a> {
         let Some(unknown) = unknown.into_iter().reduce(Expr::or) else {
             return Ok(if negated { not(matched) } else { matched });
         };
-        if place != Place::Value {
+        if place != ExprContext::Value {
             return Ok(if negated { not(matched.or(unknown)) } else { matched });
         }
         let unknown_value = Expr::Literal(ScalarValue::Boolean(None), None);
@@ -149,11 +160,13 @@ impl<'a> Rewriter<'a> {
 
     /// A subquery whose column DataFusion can join with. It finds none in VALUES, and its mark join reads the column
     /// twice if it has the name of an unqualified column that it is computed from.
-    fn renamed(&self, plan: &LogicalPlan, place: Place) -> Result<LogicalPlan> {
+    fn renamed(&self, plan: &LogicalPlan, place: ExprContext) -> Result<LogicalPlan> {
         let field = plan.schema().field(0);
         let same = |column: &&Column| column.relation.is_none() && column.name == *field.name();
         let joined = match plan.head_output_expr()? {
-            Some(output) => place == Place::Conjunct || !output.column_refs().iter().any(same),
+            Some(output) => {
+                place == ExprContext::Conjunct || !output.column_refs().iter().any(same)
+            }
             None => false,
         };
         if joined {

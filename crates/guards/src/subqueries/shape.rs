@@ -14,7 +14,7 @@ use super::outer;
 
 /// Returns true if the conditions of a subquery can be those of a semi, anti or mark join.
 pub(super) fn can_be_joined(plan: &LogicalPlan) -> bool {
-    lifts(plan, Between::Nothing)
+    lifts(plan, Intermediate::Nothing)
 }
 
 /// Returns true if the conditions of a subquery can be those of a lateral join, where the number of rows matters.
@@ -38,7 +38,7 @@ pub(super) fn is_scalar_to_join(plan: &LogicalPlan) -> bool {
             !aggregate.aggr_expr.is_empty()
                 && aggregate.group_expr.is_empty()
                 && !aggregate.aggr_expr.iter().any(outer::may_refer)
-                && lifts(&aggregate.input, Between::Aggregate)
+                && lifts(&aggregate.input, Intermediate::Aggregate)
         }
         _ => false,
     }
@@ -61,7 +61,7 @@ fn is_null_for_null(expr: &Expr) -> bool {
 
 /// The operators between a condition and the join that it is moved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Between {
+enum Intermediate {
     /// No operator combines rows.
     Nothing,
     /// Equal rows are merged.
@@ -70,7 +70,7 @@ enum Between {
     Aggregate,
 }
 
-fn lifts(plan: &LogicalPlan, between: Between) -> bool {
+fn lifts(plan: &LogicalPlan, between: Intermediate) -> bool {
     if outer::references(plan).is_ok_and(|found| found.is_empty()) {
         return true;
     }
@@ -82,7 +82,8 @@ fn lifts(plan: &LogicalPlan, between: Between) -> bool {
             let correlated = split_conjunction(&filter.predicate);
             let mut correlated = correlated.into_iter().filter(|expr| expr.contains_outer());
             let liftable = |expr: &Expr| {
-                !super::has_subquery(expr) && (between != Between::Aggregate || is_equality(expr))
+                !super::has_subquery(expr)
+                    && (between != Intermediate::Aggregate || is_equality(expr))
             };
             correlated.all(liftable) && lifts(&filter.input, between)
         }
@@ -90,17 +91,17 @@ fn lifts(plan: &LogicalPlan, between: Between) -> bool {
             !projection.expr.iter().any(outer::may_refer) && lifts(&projection.input, between)
         }
         LogicalPlan::Distinct(Distinct::All(input)) => {
-            between == Between::Nothing && lifts(input, Between::Distinct)
+            between == Intermediate::Nothing && lifts(input, Intermediate::Distinct)
         }
         LogicalPlan::Aggregate(aggregate) => {
             let exprs = || aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
             let one = aggregate.group_expr.is_empty();
             let sets = exprs().any(|expr| matches!(expr, Expr::GroupingSet(_)));
             let inner = match aggregate.aggr_expr.is_empty() {
-                true => Between::Distinct,
-                false => Between::Aggregate,
+                true => Intermediate::Distinct,
+                false => Intermediate::Aggregate,
             };
-            between == Between::Nothing
+            between == Intermediate::Nothing
                 && !one
                 && !sets
                 && !exprs().any(outer::may_refer)

@@ -125,18 +125,18 @@ pub(super) fn install(planners: &mut Vec<Arc<dyn RelationPlanner>>) {
 
 /// Puts joins into parentheses.
 pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
-    joins(statement, &mut Joins { forced: None, found: false })
+    joins(statement, &mut UsingJoins { forced: None, found: false })
 }
 
 /// Puts joins into parentheses whose USING has this unquoted name, if a side only has a column of that name in other
 /// capitals. Returns true if there was one.
 pub fn merge_other_capitals(statement: &mut Statement, name: &str) -> Result<bool> {
-    let mut forced = Joins { forced: Some(name.to_owned()), found: false };
+    let mut forced = UsingJoins { forced: Some(name.to_owned()), found: false };
     joins(statement, &mut forced)?;
     Ok(forced.found)
 }
 
-fn joins(statement: &mut Statement, joins: &mut Joins) -> Result<()> {
+fn joins(statement: &mut Statement, joins: &mut UsingJoins) -> Result<()> {
     let done = match statement {
         Statement::Statement(statement) => statement.visit(joins),
         Statement::CopyTo(copy) => match &mut copy.source {
@@ -152,14 +152,14 @@ fn joins(statement: &mut Statement, joins: &mut Joins) -> Result<()> {
     }
 }
 
-struct Joins {
+struct UsingJoins {
     /// A name whose joins are put into parentheses even if they would be correct without.
     forced: Option<String>,
     /// True if a join with the forced name was found.
     found: bool,
 }
 
-impl Joins {
+impl UsingJoins {
     fn nest(
         &mut self,
         select: &mut Select,
@@ -175,7 +175,7 @@ impl Joins {
     }
 }
 
-impl VisitorMut for Joins {
+impl VisitorMut for UsingJoins {
     type Break = DataFusionError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {

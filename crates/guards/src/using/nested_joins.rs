@@ -274,7 +274,7 @@ fn is_ambiguous(
     if let Some(selection) = &mut select.selection {
         let _ = selection.visit(&mut operands);
     }
-    let mut typed = Typed(&mut operands);
+    let mut typed = TypedOperands(&mut operands);
     let _ = select.projection.visit(&mut typed);
     let _ = select.group_by.visit(&mut typed);
     let _ = select.having.visit(&mut typed);
@@ -303,9 +303,9 @@ fn is_ambiguous(
 
 /// Visits the operands whose types the planner needs: those of signs and NOT, of casts to a timestamp, of operators
 /// that also take lists, and of functions of nested values.
-struct Typed<'a, V>(&'a mut V);
+struct TypedOperands<'a, V>(&'a mut V);
 
-impl<V: VisitorMut> VisitorMut for Typed<'_, V> {
+impl<V: VisitorMut> VisitorMut for TypedOperands<'_, V> {
     type Break = V::Break;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<V::Break> {

@@ -18,7 +18,7 @@ const SEEK_BYTES: u64 = 16 << 10;
 
 /// The records that indexes lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct LookupCost {
     /// The number of records.
     pub records: u64,
     /// The number of separate places in the object where the records are.
@@ -27,7 +27,7 @@ pub struct Found {
     pub bytes: u64,
 }
 
-impl Found {
+impl LookupCost {
     fn weight(self) -> u64 {
         let found = self.records.saturating_mul(FOUND_BYTES);
         found.saturating_add(self.places.saturating_mul(SEEK_BYTES)).saturating_add(self.bytes)
@@ -36,7 +36,7 @@ impl Found {
     /// Returns whether another index is worth reading. It leads to `records` records and has `index_bytes` bytes to
     /// read; at best, it saves reading all records found so far.
     #[must_use]
-    pub fn is_worth_a_look(self, (records, index_bytes): (u64, u64)) -> bool {
+    pub fn may_pay(self, (records, index_bytes): (u64, u64)) -> bool {
         records.saturating_mul(FOUND_BYTES).saturating_add(index_bytes) < self.weight()
     }
 }
@@ -65,7 +65,7 @@ impl Budget {
 
     /// Returns whether the budget allows reading these records.
     #[must_use]
-    pub fn allows(&self, found: Found) -> bool {
+    pub fn allows(&self, found: LookupCost) -> bool {
         found.records <= MAX_RECORDS as u64 && found.weight() <= self.left
     }
 
@@ -86,9 +86,9 @@ mod tests {
         assert!(budget.spend(300_000).is_none());
         assert!(budget.spend(3000).is_some());
         assert_eq!(budget.index_bytes(), 3000);
-        let found = |number| Found { records: number, places: number, bytes: 100 * number };
+        let found = |number| LookupCost { records: number, places: number, bytes: 100 * number };
         assert!(budget.allows(found(10)) && !budget.allows(found(20)));
-        assert!(found(1).is_worth_a_look((10, 1000)) && !found(1).is_worth_a_look((100, 1000)));
+        assert!(found(1).may_pay((10, 1000)) && !found(1).may_pay((100, 1000)));
         assert!(!budget.allows(found(u64::MAX / 100)));
     }
 
@@ -104,7 +104,8 @@ mod tests {
                 let places = if is_scattered { records } else { 1 };
                 let mut budget = Budget::instead_of(all, all * width);
                 let index = budget.spend(records * 10);
-                index.is_some() && budget.allows(Found { records, places, bytes: records * width })
+                index.is_some()
+                    && budget.allows(LookupCost { records, places, bytes: records * width })
             };
             assert!(
                 is_better(scattered / 2.0, true) && !is_better(scattered * 2.0, true),

@@ -22,13 +22,13 @@ use sluicegate_s3select::dialect::ast::{
 };
 use sluicegate_s3select::value::cast::parse_int;
 
-use super::input::{Keys, Usable};
+use super::input::{Keys, UsableIndex};
 use crate::key;
 use crate::span::{Span, Spans};
 
 /// The keys to look up in one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lookup {
+pub struct KeyLookup {
     /// The position of the index in the list given to [`Conditions::new`].
     pub index: usize,
     /// The keys to look up, including that of NULL.
@@ -39,7 +39,7 @@ pub struct Lookup {
 pub struct Conditions<'a> {
     /// Returns the position of the column that a path names.
     position: &'a dyn Fn(&[PathStep]) -> Option<usize>,
-    indexes: Vec<Usable>,
+    indexes: Vec<UsableIndex>,
 }
 
 impl fmt::Debug for Conditions<'_> {
@@ -63,15 +63,18 @@ struct Operand {
 impl<'a> Conditions<'a> {
     /// Takes the indexes of an object and a function that returns the position of the column that a path names.
     #[must_use]
-    pub fn new(position: &'a dyn Fn(&[PathStep]) -> Option<usize>, indexes: Vec<Usable>) -> Self {
+    pub fn new(
+        position: &'a dyn Fn(&[PathStep]) -> Option<usize>,
+        indexes: Vec<UsableIndex>,
+    ) -> Self {
         Self { position, indexes }
     }
 
     /// Returns the look-ups for a WHERE condition, at most one for each index. Each of them covers every matching
     /// record.
     #[must_use]
-    pub fn lookups(&self, filter: &Expr) -> Vec<Lookup> {
-        let mut lookups: Vec<Lookup> = Vec::new();
+    pub fn lookups(&self, filter: &Expr) -> Vec<KeyLookup> {
+        let mut lookups: Vec<KeyLookup> = Vec::new();
         // The index whose records without a value must all be read.
         let mut bound = None;
         let mut conjuncts = vec![filter];
@@ -86,10 +89,10 @@ impl<'a> Conditions<'a> {
                 break;
             }
             let lookup = lookup.filter(|it| bound.is_none_or(|bound| bound == it.index));
-            if let Some(Lookup { index, spans }) = lookup {
+            if let Some(KeyLookup { index, spans }) = lookup {
                 match lookups.iter_mut().find(|known| known.index == index) {
                     Some(known) => known.spans = known.spans.intersect(&spans),
-                    None => lookups.push(Lookup { index, spans }),
+                    None => lookups.push(KeyLookup { index, spans }),
                 }
             }
             let mut failing = Vec::new();
@@ -107,7 +110,7 @@ impl<'a> Conditions<'a> {
 
     /// Returns the look-up for a condition on one column that cannot fail and is FALSE for every value outside the
     /// returned keys.
-    fn looked_up(&self, condition: &Expr) -> Option<Lookup> {
+    fn looked_up(&self, condition: &Expr) -> Option<KeyLookup> {
         match condition {
             Expr::Binary { left, op: op @ (BinaryOp::And | BinaryOp::Or), right } => {
                 let (left, right) = (self.looked_up(left)?, self.looked_up(right)?);
@@ -115,7 +118,7 @@ impl<'a> Conditions<'a> {
                     BinaryOp::And => left.spans.intersect(&right.spans),
                     _ => left.spans.clone().union(right.spans.clone()),
                 };
-                (left.index == right.index).then(|| Lookup { index: left.index, spans: both() })
+                (left.index == right.index).then(|| KeyLookup { index: left.index, spans: both() })
             }
             Expr::Binary { left, op, right } => match self.operand(left) {
                 Some(operand) => lookup(operand, compared(operand, *op, right)?),
@@ -226,8 +229,8 @@ impl<'a> Conditions<'a> {
     }
 }
 
-fn lookup(operand: Operand, spans: Spans) -> Option<Lookup> {
-    Some(Lookup { index: operand.index, spans })
+fn lookup(operand: Operand, spans: Spans) -> Option<KeyLookup> {
+    Some(KeyLookup { index: operand.index, spans })
 }
 
 /// Returns the keys of the values for which a comparison with a constant holds.
@@ -301,7 +304,7 @@ mod tests {
             let named = ["k", "t", "x"].iter().position(|column| name.matches(column));
             named.or_else(|| name.position()?.checked_sub(1))
         };
-        let index = |column, keys| Usable { column, keys };
+        let index = |column, keys| UsableIndex { column, keys };
         let indexes = vec![index(0, Keys::Integers), index(1, Keys::Text)];
         let filter = query.filter.as_ref().unwrap();
         let lookups = Conditions::new(&position, indexes).lookups(filter);

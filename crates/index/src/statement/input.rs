@@ -15,7 +15,7 @@ pub fn csv_of(input: &InputSerialization, is_part: bool) -> Option<&CsvInput> {
 
 /// An index that conditions can be looked up in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usable {
+pub struct UsableIndex {
     /// The position of the indexed column in a record.
     pub column: usize,
     /// The kind of values that the keys encode.
@@ -46,11 +46,11 @@ impl Keys {
     }
 }
 
-impl Usable {
+impl UsableIndex {
     /// Returns the index if its object is read as the request reads it and the format options leave no room for
     /// another reading.
     #[must_use]
-    pub fn of(top: &TopMessage, csv: &CsvInput) -> Option<Self> {
+    pub fn try_new(top: &TopMessage, csv: &CsvInput) -> Option<Self> {
         let (format, lines) = (top.format.as_ref()?, top.lines.as_ref()?);
         let column = usize::try_from(top.position).ok()?;
         let keys = Keys::of_type(&top.column_type)?;

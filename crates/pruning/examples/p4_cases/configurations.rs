@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use sluicegate_pruning::Ties;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Parameters};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, PacketContents, Parameters};
 use sluicegate_pruning::algorithm::distinct::{self, Policy, Width};
 use sluicegate_pruning::algorithm::filter::{self, Formula};
 use sluicegate_pruning::algorithm::group_by::{self, Extreme};
@@ -14,8 +14,8 @@ use sluicegate_pruning::deployment::multi_entry::{LaneBy, multi_entry};
 use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::protocol::{Copies, Flow, reliable, reliable_by};
 use sluicegate_pruning::switch::{
-    Action, AluOperand, Builder, Cell, FieldId, Index, Op, Operand, Operation, Program, Relation,
-    Source, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Builder, Cell, ComparePredicate, FieldId, Index, Op, Operand, Operation,
+    Program, Relation, Source, Stateful, Table, Test, Update,
 };
 
 /// Returns all programs, each with a name that is also a valid file name.
@@ -152,7 +152,7 @@ fn with_protocol() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
             n: takes("n").then_some(20),
             ..sized
         };
-        let flows = if entry.carries == Carries::KeyOfEither {
+        let flows = if entry.carries == PacketContents::KeyOfEither {
             // The flows come in another order than the roles.
             let flows = Flow::of_workers(entry.carries, 1).into_iter();
             flows.map(|flow| Flow { fid: 3 - flow.fid, ..flow }).collect()
@@ -296,9 +296,17 @@ fn counter(values: u8, to: u8) -> Program {
     let (count, odd) = (b.field("counted", 32), b.field("odd", 1));
     let prune = b.verdict("prune");
     let cell = b.register("packets", Cell::Bit32, 1);
-    let add = Update::new(When::ALWAYS, Operation::Add, AluOperand::MemLo, AluOperand::Const(1));
-    let access =
-        Stateful::on(cell, Index::Zero).set_lo(add).output(count, Source::AluLo, When::ALWAYS);
+    let add = Update::new(
+        ComparePredicate::ALWAYS,
+        Operation::Add,
+        AluOperand::MemLo,
+        AluOperand::Const(1),
+    );
+    let access = Stateful::on(cell, Index::Zero).set_lo(add).output(
+        count,
+        Source::AluLo,
+        ComparePredicate::ALWAYS,
+    );
     b.table(Table::always("count", Action::access("count", access)));
     b.stage();
     let and = Op::new(odd, Operation::And, Operand::Field(count), Operand::Const(1));

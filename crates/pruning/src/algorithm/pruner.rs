@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use crate::algorithm::group_sum::Held;
-use crate::switch::WrongValues;
+use crate::algorithm::group_sum::GroupSums;
+use crate::switch::RejectedPacket;
 use crate::{Entries, Selection};
 
 /// The switch's decision about an entry.
@@ -30,7 +30,7 @@ pub trait Pruner: Debug + Send {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues>;
+    ) -> Result<(), RejectedPacket>;
 
     /// Returns true if the verdicts are right only after every entry was processed, as for JOIN and for HAVING with a
     /// sum. No switch in front may then drop entries.
@@ -40,7 +40,7 @@ pub trait Pruner: Debug + Send {
 
     /// Returns the groups and sums of dropped entries that the switch returns at the end of the query. They are empty
     /// unless the algorithm computes sums.
-    fn held(&self) -> Vec<Held> {
+    fn group_sums(&self) -> Vec<GroupSums> {
         Vec::new()
     }
 
@@ -54,7 +54,7 @@ pub trait Pruner: Debug + Send {
 /// Returns the columns of a batch, if there are as many as the pruner needs.
 pub(crate) fn columns<'a, const N: usize>(
     entries: &Entries<'a>,
-) -> Result<[&'a [u32]; N], WrongValues> {
+) -> Result<[&'a [u32]; N], RejectedPacket> {
     let columns = entries.columns();
-    columns.try_into().map_err(|_| WrongValues { expected: N, actual: columns.len() })
+    columns.try_into().map_err(|_| RejectedPacket { expected: N, actual: columns.len() })
 }

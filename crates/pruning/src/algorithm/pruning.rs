@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::Pruner;
 use crate::algorithm::catalog::Entry;
-use crate::algorithm::group_sum::Held;
+use crate::algorithm::group_sum::GroupSums;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
-use crate::theory::{Expected, Known};
+use crate::theory::{PruningEstimate, RowStatistics};
 
 /// An algorithm with its parameters, as code outside its folder uses it. Each `Config` implements it; everything that
 /// does not depend on parameters is in its [`Entry`].
@@ -25,7 +25,7 @@ pub trait Pruning: fmt::Debug + fmt::Display {
     fn question(&self) -> Box<dyn Question>;
 
     /// Returns the number of rows that the algorithm is expected to forward.
-    fn expected(&self, rows: &mut dyn Known) -> Expected;
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate;
 
     /// Returns true if dropped entries are summed in the switch, which is read at the end: see
     /// [`Pruner::held`](crate::Pruner::held).
@@ -39,7 +39,7 @@ pub trait Pruning: fmt::Debug + fmt::Display {
     }
 
     /// Returns the groups and sums in the registers of the program.
-    fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<Held> {
+    fn group_sums_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<GroupSums> {
         let _ = registers;
         Vec::new()
     }

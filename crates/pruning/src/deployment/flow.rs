@@ -1,6 +1,6 @@
 //! The flows whose packets a program processes.
 
-use crate::algorithm::catalog::Carries;
+use crate::algorithm::catalog::PacketContents;
 
 /// A flow that a program serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +15,8 @@ impl Flow {
     /// Returns the flows of `workers` workers, numbered from 0: one for each, or for a join one for each side and
     /// pass.
     #[must_use]
-    pub fn of_workers(carries: Carries, workers: u16) -> Vec<Self> {
-        let roles = if carries == Carries::KeyOfEither { 4 } else { 1 };
+    pub fn of_workers(carries: PacketContents, workers: u16) -> Vec<Self> {
+        let roles = if carries == PacketContents::KeyOfEither { 4 } else { 1 };
         let of = |worker: u16| {
             (0..roles)
                 .map(move |role| Self { fid: worker.wrapping_mul(roles).wrapping_add(role), role })

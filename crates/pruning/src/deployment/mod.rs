@@ -9,4 +9,4 @@ mod place;
 pub mod topology;
 
 pub use flow::Flow;
-pub use place::{Goal, Placed, PlacementError, plan_on};
+pub use place::{Goal, PlacedPlan, PlacementError, plan_on};

@@ -48,7 +48,7 @@ pub fn plan_on<G: Planning>(
     target: &Target,
 ) -> Result<(Plan<G::Size>, Placement), PlacementError> {
     let mut first = None;
-    for plan in plans(goal, &Limits::of(target))? {
+    for plan in plans(goal, &Limits::from_target(target))? {
         let misfit = match goal.program(&plan.size) {
             Ok(program) => match fit(&program, target) {
                 Ok(placement) => return Ok((plan, placement)),
@@ -68,12 +68,12 @@ pub trait Goal: fmt::Debug {
     /// # Errors
     ///
     /// Returns the reason why there is none.
-    fn placed(&self, target: &Target) -> Result<Placed, PlacementError>;
+    fn placed(&self, target: &Target) -> Result<PlacedPlan, PlacementError>;
 }
 
 /// A configuration that was placed.
 #[derive(Debug, Clone)]
-pub struct Placed {
+pub struct PlacedPlan {
     /// The algorithm and its parameters, as text.
     pub size: String,
     /// An upper bound on the probability of a wrong answer: see [`Plan::failure`].
@@ -85,23 +85,23 @@ pub struct Placed {
 }
 
 impl<G: Planning> Goal for G {
-    fn placed(&self, target: &Target) -> Result<Placed, PlacementError> {
+    fn placed(&self, target: &Target) -> Result<PlacedPlan, PlacementError> {
         let (Plan { size, failure, pruned, .. }, placement) = plan_on(self, target)?;
-        Ok(Placed { size: size.to_string(), failure, pruned, placement })
+        Ok(PlacedPlan { size: size.to_string(), failure, pruned, placement })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::catalog::{Algorithm, Wanted};
+    use crate::algorithm::catalog::{Algorithm, QuerySize};
     use crate::algorithm::{distinct, filter, group_by, skyline};
 
     #[test]
     fn every_goal_is_placed() {
         for target in [Target::tofino1(), Target::tofino2()] {
             for (key_bits, delta) in [(32, 1e-4), (64, 0.0), (512, 1e-4)] {
-                let wanted = Wanted { key_bits, delta, ..Wanted::default() };
+                let wanted = QuerySize { key_bits, delta, ..QuerySize::default() };
                 for algorithm in Algorithm::ALL {
                     let goal = (algorithm.entry().goal)(&wanted);
                     match goal.placed(&target) {
@@ -148,12 +148,12 @@ mod tests {
     fn table_2_counts_no_more_stages_than_a_program_takes() {
         let target = Target { stages: 64, ..Target::tofino1() };
         for algorithm in Algorithm::ALL {
-            let placed = (algorithm.entry().goal)(&Wanted::default()).placed(&target).unwrap();
+            let placed = (algorithm.entry().goal)(&QuerySize::default()).placed(&target).unwrap();
             assert!(!placed.size.is_empty() && !placed.placement.stages.is_empty());
         }
         let goal = group_by::plan::Goal { entries: 1 << 20, keys: 2000, pair_bits: 64 };
         let mut compared = 0;
-        for plan in plans(&goal, &Limits::of(&target)).unwrap().iter().step_by(20) {
+        for plan in plans(&goal, &Limits::from_target(&target)).unwrap().iter().step_by(20) {
             let Ok(program) = goal.program(&plan.size) else { continue };
             if let Ok(placement) = fit(&program, &target) {
                 assert!(plan.demand.stages <= placement.stages.len() as u64, "{plan:?}");

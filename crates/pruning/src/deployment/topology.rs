@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::deployment::Flow;
 use crate::deployment::pack::{PackError, Query, pack};
-use crate::switch::{Program, WrongValues};
+use crate::switch::{Program, RejectedPacket};
 use crate::{Entries, Pruner, Selection};
 
 /// Leaf switches, each before a partition of the workers, and one switch before the master.
@@ -41,7 +41,7 @@ pub enum TreeError {
     },
     /// A batch has another number of values.
     #[error(transparent)]
-    Values(#[from] WrongValues),
+    Values(#[from] RejectedPacket),
 }
 
 impl Tree {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::algorithm::catalog::{Algorithm, CatalogError, Parameters, Range, Takes};
+use crate::algorithm::catalog::{Algorithm, CatalogError, ParameterSpec, Parameters, Range};
 
 /// The greatest number of points along an axis.
 const MOST_POINTS: usize = 1000;
@@ -86,7 +86,7 @@ enum Points {
 
 /// An axis with its points.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Over {
+pub struct AxisPoints {
     /// The parameter that changes from point to point.
     pub axis: Axis,
     /// The values, ascending, at least one and at most 1000; none is 0.
@@ -118,7 +118,7 @@ pub enum OverError {
         /// The value that was refused.
         value: u32,
         /// The values that the algorithm accepts.
-        takes: Takes,
+        takes: ParameterSpec,
     },
     /// An algorithm has no such parameter.
     #[error(transparent)]
@@ -140,7 +140,7 @@ enum Grid {
 
 impl Grid {
     /// Returns the densest grid whose values all of `taken` permit.
-    fn of(axis: Axis, taken: &[(Algorithm, Takes)]) -> Self {
+    fn for_parameters(axis: Axis, taken: &[(Algorithm, ParameterSpec)]) -> Self {
         let any_row = if axis == Axis::Rows && taken.is_empty() {
             Self::Doubling(u32::MAX)
         } else {
@@ -214,7 +214,7 @@ impl Span {
     /// assert_eq!(width.over(&[Distinct, Having])?.values, [2, 4, 8, 16]);
     /// # Ok::<(), sluicegate_pruning::experiment::sweep::OverError>(())
     /// ```
-    pub fn over(&self, algorithms: &[Algorithm]) -> Result<Over, OverError> {
+    pub fn over(&self, algorithms: &[Algorithm]) -> Result<AxisPoints, OverError> {
         let mut taken = Vec::new();
         if let Some(name) = self.axis.parameter() {
             for &algorithm in algorithms {
@@ -224,7 +224,7 @@ impl Span {
         let (mut values, named) = match &self.points {
             Points::Listed(values) => (values.clone(), values.clone()),
             &Points::Range(low, high, count) => {
-                let grid = Grid::of(self.axis, &taken);
+                let grid = Grid::for_parameters(self.axis, &taken);
                 (grid.values(low, high, count), vec![low, high])
             }
         };
@@ -245,7 +245,7 @@ impl Span {
         let error = |reason| OverError::Text { text: self.text.clone(), reason };
         match values.len() {
             0 => Err(error("there is no power of two in it, which the algorithms demand")),
-            1..=MOST_POINTS => Ok(Over { axis: self.axis, values }),
+            1..=MOST_POINTS => Ok(AxisPoints { axis: self.axis, values }),
             _ => Err(error("it has more than 1000 points")),
         }
     }
@@ -294,7 +294,7 @@ impl FromStr for Span {
 }
 
 /// Parses an axis for any algorithms: [`Span::over`] without algorithms.
-impl FromStr for Over {
+impl FromStr for AxisPoints {
     type Err = OverError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -309,7 +309,7 @@ fn ratios(low: u32, high: u32, points: usize) -> Vec<u32> {
     (0..points).map(|at| (low * (high / low).powf(at as f64 / last)).round() as u32).collect()
 }
 
-impl fmt::Display for Over {
+impl fmt::Display for AxisPoints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values: Vec<String> = self.values.iter().map(u32::to_string).collect();
         write!(f, "{}={}", self.axis.name(), values.join(","))
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn axes_are_read_from_text() {
-        let values = |text: &str| text.parse::<Over>().map(|over| over.values);
+        let values = |text: &str| text.parse::<AxisPoints>().map(|over| over.values);
         assert_eq!(values("w=1..4").unwrap(), [1, 2, 3, 4]);
         assert_eq!(values("d=64..600").unwrap(), [64, 128, 256, 512]);
         assert_eq!(values("columns=8,2,2").unwrap(), [2, 8]);
@@ -350,7 +350,7 @@ mod tests {
             let error = values(wrong).unwrap_err().to_string();
             assert!(error.contains("NAME=LOW..HIGH"), "{error}");
         }
-        let over: Over = "d=4..16".parse().unwrap();
+        let over: AxisPoints = "d=4..16".parse().unwrap();
         assert_eq!(over.to_string().parse(), Ok(over));
     }
 
@@ -430,7 +430,7 @@ mod tests {
             listed in prop::collection::btree_set(1..70_u32, 1..5),
         ) {
             let listed: Vec<u32> = listed.into_iter().collect();
-            let over = Over { axis, values: listed.clone() };
+            let over = AxisPoints { axis, values: listed.clone() };
             let fails = |value: &&u32| algorithm.configure(&axis.set(&Parameters::default(), **value)).is_err();
             let refused = listed.iter().find(fails);
             match (values(&over.to_string(), &[algorithm]), refused) {

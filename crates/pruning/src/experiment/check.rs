@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
+use crate::switch::{Interpreter, Packet, Program, ProgramError, RejectedPacket};
 use crate::{Entries, Pruner, Selection, Verdict};
 
 /// The first difference between a fast path and its program.
@@ -14,7 +14,7 @@ pub enum Mismatch {
     Program(#[from] ProgramError),
     /// Program, fast path and packets do not agree on the number of values.
     #[error(transparent)]
-    Values(#[from] WrongValues),
+    Values(#[from] RejectedPacket),
     /// Program and fast path decide differently on a packet.
     #[error("packet {position}: the program says {program:?}, the fast path {fast_path:?}")]
     Verdict {
@@ -61,7 +61,7 @@ pub fn check(
     for run in stream.chunk_by(|a, b| a.fid == b.fid && a.id.wrapping_add(1) == b.id) {
         let (fid, id, width) = (run[0].fid, run[0].id, run[0].values.len());
         if let Some(odd) = run.iter().find(|p| p.values.len() != width) {
-            return Err(WrongValues { expected: width, actual: odd.values.len() }.into());
+            return Err(RejectedPacket { expected: width, actual: odd.values.len() }.into());
         }
         let columns: Vec<Vec<u32>> =
             (0..width).map(|value| run.iter().map(|p| p.values[value]).collect()).collect();

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use crate::experiment::check::check;
 use crate::switch::{
-    Comparand, Interpreter, Operand, Operation, Packet, Program, Relation, Target, Update, When,
-    fit,
+    Comparand, ComparePredicate, Interpreter, Operand, Operation, Packet, Program, Relation,
+    Target, Update, fit,
 };
 use crate::{Entries, Pruner, Selection, Verdict};
 
@@ -250,7 +250,8 @@ fn mutate_action(
     };
     for half in 0..2 {
         for u in 0..updates(half).len() {
-            for when in [When::ALWAYS, When(!updates(half)[u].when.0 & 0xF)] {
+            for when in [ComparePredicate::ALWAYS, ComparePredicate(!updates(half)[u].when.0 & 0xF)]
+            {
                 push(format!("{name}: update {half}.{u} when {:04b}", when.0), &|p| {
                     let Some(st) = p.stages[s].tables[t].actions[a].stateful.as_mut() else {
                         return;
@@ -268,7 +269,7 @@ fn mutate_action(
         });
         push(format!("{name}: predicate of output {o} turned"), &|p| {
             let Some(st) = p.stages[s].tables[t].actions[a].stateful.as_mut() else { return };
-            st.outputs[o].when = When(!st.outputs[o].when.0 & 0xF);
+            st.outputs[o].when = ComparePredicate(!st.outputs[o].when.0 & 0xF);
         });
     }
 }

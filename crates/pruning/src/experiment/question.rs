@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::trial::Run;
-use crate::algorithm::group_sum::Held;
+use crate::algorithm::group_sum::GroupSums;
 use crate::protocol::Query;
 
 /// A query over the entries that workers send. Pruning must not change its answer.
@@ -38,13 +38,13 @@ pub struct Rows<'a> {
     stream: &'a [Run],
     key_columns: usize,
     keep: &'a dyn Fn(usize, usize) -> bool,
-    held: &'a [Held],
+    held: &'a [GroupSums],
 }
 
 impl<'a> Rows<'a> {
     /// Takes all rows of a stream whose first `key_columns` values are the key.
     #[must_use]
-    pub fn of(stream: &'a [Run], key_columns: usize) -> Self {
+    pub fn from_stream(stream: &'a [Run], key_columns: usize) -> Self {
         Self { stream, key_columns, keep: &|_, _| true, held: &[] }
     }
 
@@ -54,13 +54,13 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the groups and sums that the switch returned: see [`Pruner::held`](crate::Pruner::held).
-    pub(super) fn beside(self, held: &'a [Held]) -> Self {
+    pub(super) fn beside(self, held: &'a [GroupSums]) -> Self {
         Self { held, ..self }
     }
 
     /// Returns the groups and sums that the switch returned.
     #[must_use]
-    pub const fn held(&self) -> &'a [Held] {
+    pub const fn held(&self) -> &'a [GroupSums] {
         self.held
     }
 

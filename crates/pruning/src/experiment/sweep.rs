@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-pub use super::axis::{Axis, Over, OverError, Span};
+pub use super::axis::{Axis, AxisPoints, OverError, Span};
 use super::trial::{Effect, Run, TrialError, judge_with, through_fast_path};
 use crate::algorithm::catalog::{Algorithm, CatalogError, Parameters};
 use crate::rng::mix64;
@@ -84,7 +84,7 @@ pub fn measure(
         let mut pruner = configured.pruner();
         let keys = algorithm.entry().carries.key_words(pruner.values());
         let keep = through_fast_path(pruner.as_mut(), stream)?;
-        let (question, held) = (configured.question(), pruner.held());
+        let (question, held) = (configured.question(), pruner.group_sums());
         let trial = judge_with(question.as_ref(), stream, (&keep, &held), keys);
         rates.push(trial.unpruned());
         wrong += usize::from(trial.effect != Effect::Unchanged);
@@ -146,7 +146,7 @@ mod tests {
     fn more_columns_let_less_through_and_never_less_than_the_optimum() {
         let stream = skewed(30_000);
         let given = Parameters { rows: Some(256), key_bits: Some(32), ..Parameters::default() };
-        let over: Over = "w=1..8".parse().unwrap();
+        let over: AxisPoints = "w=1..8".parse().unwrap();
         let points = over.values.iter().map(|w| over.axis.set(&given, *w));
         let points: Vec<_> = points.map(|given| at(Algorithm::Distinct, given, &stream)).collect();
         for pair in points.windows(2) {

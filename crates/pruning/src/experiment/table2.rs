@@ -4,7 +4,9 @@
 //! register's output, and one that drops. [`rows`] shows both side by side, [`golden`] the stages measured with the
 //! open Tofino compiler; each gives the reason for a difference.
 
-use crate::algorithm::catalog::{Algorithm, Carries, CatalogError, Configured, Paper, Parameters};
+use crate::algorithm::catalog::{
+    Algorithm, CatalogError, Configured, PacketContents, Paper, Parameters,
+};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::join;
 use crate::algorithm::{distinct, group_by, released, top_n};
@@ -216,7 +218,7 @@ pub fn largest_fitting(algorithm: Algorithm, target: &Target) -> Option<(Paramet
 
 /// Queries that share one pipeline.
 #[derive(Debug, Clone)]
-pub struct Together {
+pub struct SharedPipeline {
     /// The algorithms that fit, in the order in which they were added, with their sizes.
     pub queries: Vec<(Algorithm, Parameters)>,
     /// The placement of all of them.
@@ -228,7 +230,7 @@ pub struct Together {
 /// Places the paper's seven queries together, the smallest first. Each is as large as the remaining room allows, and
 /// at most at the paper's defaults. The method is greedy: another order may fit more.
 #[must_use]
-pub fn together(target: &Target) -> Option<Together> {
+pub fn together(target: &Target) -> Option<SharedPipeline> {
     const SEVEN: [Algorithm; 7] = [
         Algorithm::Filter,
         Algorithm::Having,
@@ -242,7 +244,7 @@ pub fn together(target: &Target) -> Option<Together> {
     let (mut queries, mut left_out, mut placement) = (Vec::new(), Vec::new(), None);
     for algorithm in SEVEN {
         let flows = match algorithm.entry().carries {
-            Carries::KeyOfEither => [join::BUILD_A, join::PROBE_B].map(Flow::from).to_vec(),
+            PacketContents::KeyOfEither => [join::BUILD_A, join::PROBE_B].map(Flow::from).to_vec(),
             // The flows begin beyond those of a join.
             _ => vec![Flow::from(16 + programs.len() as u16)],
         };
@@ -264,7 +266,7 @@ pub fn together(target: &Target) -> Option<Together> {
             None => left_out.push(algorithm),
         }
     }
-    Some(Together { queries, placement: placement?, left_out })
+    Some(SharedPipeline { queries, placement: placement?, left_out })
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use thiserror::Error;
 pub use super::question::{Answer, Question, Row, Rows};
 
 use crate::algorithm::catalog::Configured;
-use crate::algorithm::group_sum::Held;
+use crate::algorithm::group_sum::GroupSums;
 use crate::experiment::check::{Mismatch, check};
-use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
+use crate::switch::{Interpreter, Packet, Program, ProgramError, RejectedPacket};
 use crate::{Entries, Pruner, Selection, Verdict, first_id};
 
 /// The number of entries in a batch for a fast path.
@@ -50,7 +50,7 @@ impl Run {
 pub enum TrialError {
     /// The stream does not have the values that the program parses.
     #[error(transparent)]
-    Values(#[from] WrongValues),
+    Values(#[from] RejectedPacket),
     /// The program is invalid.
     #[error(transparent)]
     Program(#[from] ProgramError),
@@ -179,15 +179,15 @@ pub fn judge(
     judge_with(question, stream, (keep, &[]), key_columns)
 }
 
-/// Like [`judge`], but for a switch that returns sums at the end ([`Pruner::held`]). Those count as forwarded, too.
+/// Like [`judge`], but for a switch that returns sums at the end ([`Pruner::group_sums`]). Those count as forwarded, too.
 #[must_use]
 pub fn judge_with(
     question: &dyn Question,
     stream: &[Run],
-    (keep, held): (&[Vec<bool>], &[Held]),
+    (keep, held): (&[Vec<bool>], &[GroupSums]),
     key_columns: usize,
 ) -> Trial {
-    let rows = Rows::of(stream, key_columns);
+    let rows = Rows::from_stream(stream, key_columns);
     let is_kept = |run: usize, at: usize| {
         keep.get(run).and_then(|keep| keep.get(at)).copied().unwrap_or(false)
     };
@@ -238,7 +238,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algorithm::catalog::{Algorithm, Carries, Parameters};
+    use crate::algorithm::catalog::{Algorithm, PacketContents, Parameters};
     use crate::algorithm::join;
     use crate::experiment::conformance::column;
     use crate::rng::Rng;
@@ -252,7 +252,7 @@ mod tests {
                 .collect(),
         };
         match algorithm.entry().carries {
-            Carries::KeyOfEither => vec![run(join::BUILD_A, 500), run(join::PROBE_B, 9000)],
+            PacketContents::KeyOfEither => vec![run(join::BUILD_A, 500), run(join::PROBE_B, 9000)],
             _ => vec![run(0, 20_000)],
         }
     }
@@ -263,7 +263,7 @@ mod tests {
         let keys = algorithm.entry().carries.key_words(configured.pruner().values());
         let mut pruner = configured.pruner();
         let keep = through_fast_path(pruner.as_mut(), stream).unwrap();
-        let held = pruner.held();
+        let held = pruner.group_sums();
         let trial =
             judge_with(configured.question().as_ref(), stream, (keep.as_slice(), &held), keys);
         assert_eq!(trial.effect, Effect::Unchanged, "{algorithm}");
@@ -305,7 +305,7 @@ mod tests {
         let stream = [Run { flow: 0, columns }];
         let given = Parameters { dimensions: Some(3), ..Parameters::default() };
         let question = Algorithm::SkylineSum.configure(&given).unwrap().question();
-        assert_eq!(question.optimum(&Rows::of(&stream, 0)), 3);
+        assert_eq!(question.optimum(&Rows::from_stream(&stream, 0)), 3);
     }
 
     proptest! {
@@ -325,7 +325,7 @@ mod tests {
                     Run { flow, columns: part.collect() }
                 };
                 let stream = match algorithm.entry().carries {
-                    Carries::KeyOfEither => {
+                    PacketContents::KeyOfEither => {
                         vec![part(join::BUILD_A, 0..50), part(join::PROBE_B, 50..200)]
                     }
                     _ => vec![part(0, 0..200)],

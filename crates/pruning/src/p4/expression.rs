@@ -2,7 +2,7 @@
 
 use super::Names;
 use crate::switch::{
-    Action, AluOperand, Compare, Half, Operand, Operation, Relation, Sign, Update, When,
+    Action, AluOperand, Compare, ComparePredicate, Half, Operand, Operation, Relation, Sign, Update,
 };
 
 /// A width in which three terms of 32 bits add up without wrapping.
@@ -159,7 +159,7 @@ impl Names<'_> {
     ) -> String {
         match updates {
             [] => keep.to_owned(),
-            [only] if only.when == When::ALWAYS => self.update(only, mem, bits),
+            [only] if only.when == ComparePredicate::ALWAYS => self.update(only, mem, bits),
             [only] => format!("({} ? {} : {keep})", when(only.when), self.update(only, mem, bits)),
             several => {
                 let zero = constant(0, bits);
@@ -167,7 +167,9 @@ impl Names<'_> {
                     .iter()
                     .map(|u| format!("({} ? {} : {zero})", when(u.when), self.update(u, mem, bits)))
                     .collect();
-                let any = several.iter().fold(When(0), |all, u| When(all.0 | u.when.0));
+                let any = several
+                    .iter()
+                    .fold(ComparePredicate(0), |all, u| ComparePredicate(all.0 | u.when.0));
                 format!("({} ? {} : {keep})", when(any), terms.join(" | "))
             }
         }
@@ -175,18 +177,18 @@ impl Names<'_> {
 }
 
 /// Writes a predicate over the booleans `lo` and `hi`.
-pub(super) fn when(when: When) -> String {
+pub(super) fn when(when: ComparePredicate) -> String {
     let name = match when {
-        When::ALWAYS => "true",
-        When::LO => "lo",
-        When::HI => "hi",
-        When::BOTH => "lo && hi",
-        When::EITHER => "lo || hi",
-        When::NEITHER => "!lo && !hi",
-        When::NOT_LO => "!lo",
-        When::NOT_HI => "!hi",
-        When::NOT_BOTH => "!(lo && hi)",
-        When(mask) => {
+        ComparePredicate::ALWAYS => "true",
+        ComparePredicate::LO => "lo",
+        ComparePredicate::HI => "hi",
+        ComparePredicate::BOTH => "lo && hi",
+        ComparePredicate::EITHER => "lo || hi",
+        ComparePredicate::NEITHER => "!lo && !hi",
+        ComparePredicate::NOT_LO => "!lo",
+        ComparePredicate::NOT_HI => "!hi",
+        ComparePredicate::NOT_BOTH => "!(lo && hi)",
+        ComparePredicate(mask) => {
             let cases =
                 [(1, "(!lo && !hi)"), (2, "(lo && !hi)"), (4, "(!lo && hi)"), (8, "(lo && hi)")];
             let cases: Vec<&str> = cases

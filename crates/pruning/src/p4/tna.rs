@@ -6,7 +6,7 @@ use super::body::Body;
 use super::expression::when;
 use super::{Arch, Names, identifier};
 use crate::switch::{
-    Action, Cell, Index, Operand, Register, Source, Stateful, Table, Update, When,
+    Action, Cell, ComparePredicate, Index, Operand, Register, Source, Stateful, Table, Update,
 };
 
 pub(super) fn print(names: &Names<'_>, arch: Arch) -> String {
@@ -200,8 +200,8 @@ fn register_action(
         let holds = compare.as_ref().map(|c| names.compare(c, old, bits, false));
         body.declare("bool", flag, holds.as_deref().unwrap_or("false"));
     }
-    let conditional = |predicate: When, text: String| {
-        if predicate == When::ALWAYS {
+    let conditional = |predicate: ComparePredicate, text: String| {
+        if predicate == ComparePredicate::ALWAYS {
             text
         } else {
             format!("if ({}) {{ {text} }}", when(predicate))
@@ -216,7 +216,7 @@ fn register_action(
         let mut emit = |predicate: u8, value: String| {
             if predicate != 0 {
                 let set = format!("rv{n} = (bit<{to_bits}>)({value});");
-                body.push(conditional(When(predicate), set));
+                body.push(conditional(ComparePredicate(predicate), set));
             }
         };
         // A computed half is output under the predicate of the output and of its update together.

@@ -6,7 +6,7 @@ use super::body::Body;
 use super::expression::{constant, when};
 use super::{Names, identifier, is_ethernet_crc};
 use crate::switch::{
-    Action, Cell, FieldId, Index, Operand, Register, Source, Stateful, Table, When,
+    Action, Cell, ComparePredicate, FieldId, Index, Operand, Register, Source, Stateful, Table,
 };
 
 /// Returns the text, and the hash unit of each call of `hash` in it, in the order of the text.
@@ -168,7 +168,7 @@ fn access(
             Source::NotMemLo => format!("(cell == {zero} ? 1w1 : 1w0)"),
         };
         let value = format!("(bit<{to_bits}>){source}");
-        let value = if output.when == When::ALWAYS {
+        let value = if output.when == ComparePredicate::ALWAYS {
             value
         } else {
             format!("({} ? {value} : {})", when(output.when), constant(0, to_bits))

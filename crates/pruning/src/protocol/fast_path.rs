@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use super::packet::{Entry, Name};
 use super::prune::Pruner;
 use super::query::Query;
-use crate::algorithm::catalog::Carries;
+use crate::algorithm::catalog::PacketContents;
 use crate::algorithm::join;
 use crate::rng::mix64;
 use crate::switch::{Interpreter, Program, ProgramError};
@@ -33,12 +33,14 @@ pub(super) fn packet(
             (_, None) => hashed.then(|| [mix64(entry.key) as u32, value, 0]),
         }
     };
-    match query.carries() {
-        Carries::Comparands | Carries::Value => Some((name.fid, [narrow(entry.value)?, 0, 0])),
-        Carries::Key => Some((0, with_key(0, 0, false)?)),
-        Carries::Coordinates => Some((0, [narrow(entry.key)?, narrow(entry.value)?, 0])),
-        Carries::KeyAndValue => Some((0, with_key(1, narrow(entry.value)?, false)?)),
-        Carries::KeyOfEither => {
+    match query.packet_contents() {
+        PacketContents::Comparands | PacketContents::Value => {
+            Some((name.fid, [narrow(entry.value)?, 0, 0]))
+        }
+        PacketContents::Key => Some((0, with_key(0, 0, false)?)),
+        PacketContents::Coordinates => Some((0, [narrow(entry.key)?, narrow(entry.value)?, 0])),
+        PacketContents::KeyAndValue => Some((0, with_key(1, narrow(entry.value)?, false)?)),
+        PacketContents::KeyOfEither => {
             let flow = match (entry.pass, entry.table & 1) {
                 (0, 0) => join::BUILD_A,
                 (0, _) => join::BUILD_B,
@@ -48,12 +50,12 @@ pub(super) fn packet(
             Some((flow, with_key(0, 0, true)?))
         }
         // Values are summed in the first pass only.
-        Carries::KeyAndAmount if entry.pass > 0 => None,
+        PacketContents::KeyAndAmount if entry.pass > 0 => None,
         // Sums that the switch keeps are exact, so wide keys and values have no packet.
-        Carries::KeyAndAmount if query.holds() => {
+        PacketContents::KeyAndAmount if query.holds() => {
             Some((0, with_key(1, narrow(entry.value)?, false)?))
         }
-        Carries::KeyAndAmount => {
+        PacketContents::KeyAndAmount => {
             let value = narrow(entry.value).unwrap_or(u32::MAX);
             Some((0, with_key(1, value, true)?))
         }
@@ -62,7 +64,7 @@ pub(super) fn packet(
 
 /// Returns true if a switch that holds these groups added an entry that it processed: it has the entry's group, and
 /// the entry has a packet.
-fn is_held(query: Query, entry: &Entry, mut held: impl Iterator<Item = u64>) -> bool {
+fn is_aggregated(query: Query, entry: &Entry, mut held: impl Iterator<Item = u64>) -> bool {
     let name = Name { query: 0, fid: 0, pass: entry.pass, id: 0, epoch: 0 };
     packet(query, &name, entry, 2).is_some() && held.any(|key| key == entry.key)
 }
@@ -96,11 +98,11 @@ impl<P: crate::Pruner> Pruner for FastPath<P> {
     }
 
     fn holds(&self, entry: &Entry) -> bool {
-        is_held(self.query, entry, self.pruner.held().iter().map(|held| held.key))
+        is_aggregated(self.query, entry, self.pruner.group_sums().iter().map(|held| held.key))
     }
 
     fn read(&self, cell: u64) -> Option<(u64, u64)> {
-        let held = self.pruner.held();
+        let held = self.pruner.group_sums();
         let of_cell = held.get(cell as usize)?;
         Some((of_cell.key, *of_cell.sums.first()?))
     }
@@ -162,11 +164,11 @@ impl Pruner for Programmed {
     fn holds(&self, entry: &Entry) -> bool {
         let cells = self.query.reads(1).into_iter().flatten();
         let held = cells.filter_map(|cell| self.read(cell.key));
-        is_held(self.query, entry, held.map(|(key, _)| key))
+        is_aggregated(self.query, entry, held.map(|(key, _)| key))
     }
 
     fn read(&self, cell: u64) -> Option<(u64, u64)> {
-        self.query.held_in(self.interpreter.registers(), cell)
+        self.query.group_sums_in(self.interpreter.registers(), cell)
     }
 
     fn reset(&mut self) {

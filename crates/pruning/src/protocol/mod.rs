@@ -97,7 +97,7 @@ pub use config::{Config, ConfigError, Link, Reboots};
 pub use explore::{Budget, Exploration, explore};
 pub use fast_path::{FastPath, Programmed};
 pub use node::{
-    Agreed, Faults, MOST_WORKERS, MasterCounts, MasterNode, Peer, SwitchCounts, SwitchNode,
+    Faults, MOST_WORKERS, MasterCounts, MasterNode, Peer, SharedConfig, SwitchCounts, SwitchNode,
     WorkerCounts, WorkerNode,
 };
 pub use packet::{Entry, Name, Packet};

@@ -33,7 +33,7 @@ const BURST: usize = 32;
 
 /// The settings that all machines of a query share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Agreed {
+pub struct SharedConfig {
     /// The query that is run.
     pub query: Query,
     /// The number of values that the algorithm's program parses.
@@ -47,7 +47,7 @@ pub struct Agreed {
     pub timeout: u64,
 }
 
-impl Agreed {
+impl SharedConfig {
     /// Checks that a run with these settings is possible.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Agreed {
 /// A worker with its rows and timers.
 #[derive(Debug)]
 pub struct WorkerNode {
-    agreed: Agreed,
+    agreed: SharedConfig,
     worker: Worker,
     /// Time, round and identifier of each entry that may have to be sent again.
     timers: BTreeSet<(u64, u32, u32)>,
@@ -78,13 +78,13 @@ pub struct WorkerNode {
     news: bool,
     /// The round whose FIN was sent, and the time at which to send it again.
     fin: Option<(u32, u64)>,
-    parts: Option<Parts>,
+    parts: Option<PartialGo>,
     counts: WorkerCounts,
 }
 
 /// A GO that arrives in parts.
 #[derive(Debug)]
-struct Parts {
+struct PartialGo {
     /// Pass, attempt, and the number of parts.
     of: (u8, u32, u32),
     /// The keys of the parts that have arrived.
@@ -103,7 +103,7 @@ pub struct WorkerCounts {
 impl WorkerNode {
     /// Creates worker `number`, counted from 0.
     #[must_use]
-    pub fn new(agreed: Agreed, number: u16, rows: &[Entry]) -> Self {
+    pub fn new(agreed: SharedConfig, number: u16, rows: &[Entry]) -> Self {
         let worker = Worker::new(number, Rules::repaired(), agreed.query, 0, Arc::from(rows));
         Self {
             agreed,
@@ -184,7 +184,8 @@ impl WorkerNode {
                 if self.parts.as_ref().is_some_and(|begun| begun.of != of) {
                     self.parts = None;
                 }
-                let begun = self.parts.get_or_insert_with(|| Parts { of, here: BTreeMap::new() });
+                let begun =
+                    self.parts.get_or_insert_with(|| PartialGo { of, here: BTreeMap::new() });
                 self.news |= begun.here.insert(part, keys).is_none();
                 if begun.here.len() == parts as usize {
                     let keys = std::mem::take(&mut begun.here).into_values().flatten().collect();
@@ -202,7 +203,7 @@ impl WorkerNode {
 /// A master that answers over datagrams.
 #[derive(Debug)]
 pub struct MasterNode {
-    agreed: Agreed,
+    agreed: SharedConfig,
     master: Master,
     counts: MasterCounts,
 }
@@ -221,7 +222,7 @@ pub struct MasterCounts {
 impl MasterNode {
     /// Creates a master that waits for the workers of the query.
     #[must_use]
-    pub fn new(agreed: Agreed) -> Self {
+    pub fn new(agreed: SharedConfig) -> Self {
         let master = Master::new(Rules::repaired(), agreed.query, agreed.workers.into());
         Self { agreed, master, counts: MasterCounts::default() }
     }
@@ -297,7 +298,7 @@ pub struct SwitchNode {
     interpreter: Interpreter,
     /// The number of registers of the protocol; those of the algorithm follow.
     own: usize,
-    agreed: Agreed,
+    agreed: SharedConfig,
     faults: Faults,
     rng: Rng,
     boot: u32,
@@ -330,7 +331,11 @@ impl SwitchNode {
     ///
     /// If the program cannot have the protocol in front (see [`reliable`]) or parses another number of values than
     /// `agreed`, or if a probability is not at least 0 and below 1.
-    pub fn new(agreed: Agreed, program: &Program, faults: Faults) -> Result<Self, ConfigError> {
+    pub fn new(
+        agreed: SharedConfig,
+        program: &Program,
+        faults: Faults,
+    ) -> Result<Self, ConfigError> {
         agreed.check()?;
         for probability in [faults.loss, faults.duplication] {
             if !(0.0..1.0).contains(&probability) {
@@ -344,8 +349,8 @@ impl SwitchNode {
                 "the program parses other values than the query has",
             ));
         }
-        let flows = Flow::of_workers(agreed.wire().carries(), agreed.workers);
-        let whole = reliable(program, &flows, Copies::of(agreed.query, 0))?;
+        let flows = Flow::of_workers(agreed.wire().packet_contents(), agreed.workers);
+        let whole = reliable(program, &flows, Copies::for_query(agreed.query, 0))?;
         let own = whole.registers.len() - program.registers.len();
         let interpreter = Interpreter::new(whole)
             .map_err(|_| ConfigError::Conflict("the program breaks a rule of the switch"))?;
@@ -430,7 +435,7 @@ impl SwitchNode {
             return None;
         }
         let registers = self.interpreter.registers().get(self.own..)?;
-        match self.agreed.query.held_in(registers, entry.key) {
+        match self.agreed.query.group_sums_in(registers, entry.key) {
             Some((key, value)) => {
                 self.counts.forwarded += 1;
                 let entry = Entry { key, value, ..entry };
@@ -475,7 +480,12 @@ mod tests {
     }
 
     impl Network {
-        fn new(agreed: Agreed, program: &Program, faults: Faults, rows: &[Vec<Entry>]) -> Self {
+        fn new(
+            agreed: SharedConfig,
+            program: &Program,
+            faults: Faults,
+            rows: &[Vec<Entry>],
+        ) -> Self {
             let workers = (0..).zip(rows).map(|(n, rows)| WorkerNode::new(agreed, n, rows));
             Self {
                 now: 0,
@@ -524,8 +534,8 @@ mod tests {
         }
     }
 
-    fn agreed(query: Query, program: &Program) -> Agreed {
-        Agreed { query, values: program.values, workers: 3, window: 8, timeout: 3 }
+    fn agreed(query: Query, program: &Program) -> SharedConfig {
+        SharedConfig { query, values: program.values, workers: 3, window: 8, timeout: 3 }
     }
 
     /// Every algorithm, over datagrams: the answer is that over all rows, despite losses, duplicates and reboots.
@@ -606,10 +616,10 @@ mod tests {
         let lossy = Faults { loss: 1.0, ..good.clone() };
         assert!(SwitchNode::new(agreed, &program, lossy).is_err());
         for odd in [
-            Agreed { workers: 0, ..agreed },
-            Agreed { window: 0, ..agreed },
-            Agreed { timeout: 0, ..agreed },
-            Agreed { values: 2, ..agreed },
+            SharedConfig { workers: 0, ..agreed },
+            SharedConfig { window: 0, ..agreed },
+            SharedConfig { timeout: 0, ..agreed },
+            SharedConfig { values: 2, ..agreed },
         ] {
             assert!(SwitchNode::new(odd, &program, good.clone()).is_err(), "{odd:?}");
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::algorithm::catalog::Carries;
+use crate::algorithm::catalog::PacketContents;
 
 /// A row of the query, with the columns that the switch uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,10 +25,10 @@ impl Entry {
     /// Creates the entries of a table from the columns of words that its packets carry, keys before values. A key of
     /// two words has its high half first.
     #[must_use]
-    pub fn rows(carries: Carries, table: u8, columns: &[Vec<u32>]) -> Vec<Self> {
+    pub fn rows(carries: PacketContents, table: u8, columns: &[Vec<u32>]) -> Vec<Self> {
         let length = columns.iter().map(Vec::len).min().unwrap_or(0);
         let keys = match carries {
-            Carries::Coordinates => 1,
+            PacketContents::Coordinates => 1,
             other => other.key_words(columns.len()),
         };
         let (keys, values) = columns.split_at(keys.min(columns.len()));

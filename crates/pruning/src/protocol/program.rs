@@ -28,13 +28,14 @@ use std::collections::HashSet;
 use super::query::Query;
 use crate::ConfigError;
 use crate::algorithm::Pruning;
-use crate::algorithm::catalog::Carries;
+use crate::algorithm::catalog::PacketContents;
 use crate::algorithm::config::{in_range, index_bits};
 use crate::deployment::Flow;
 use crate::switch::graft::{Graft, rewrite};
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Operation, Pattern, Program, Relation, Source, Stage, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Index, Key,
+    Op, Operand, Operation, Pattern, Program, Relation, Source, Stage, Stateful, Table, Test,
+    Update,
 };
 
 /// The treatment of copies of an entry in the same boot.
@@ -54,7 +55,7 @@ pub enum Copies {
 impl Copies {
     /// Returns the treatment that `query` needs in `pass`.
     #[must_use]
-    pub const fn of(query: Query, pass: u8) -> Self {
+    pub const fn for_query(query: Query, pass: u8) -> Self {
         if query.holds() {
             Self::LookedUp
         } else if query.replayable(pass) {
@@ -69,7 +70,7 @@ impl Copies {
     pub fn before(pruning: &dyn Pruning) -> Self {
         match pruning.entry().carries {
             _ if pruning.holds() => Self::LookedUp,
-            Carries::KeyOfEither => Self::Replayed,
+            PacketContents::KeyOfEither => Self::Replayed,
             _ => Self::Once,
         }
     }
@@ -156,7 +157,8 @@ pub fn reliable_by(
     let in_turn = if looked_up { NEXT } else { 1 };
     b.stage();
     let boot = b.register(BOOT_REGISTER, Cell::Bit32, 1);
-    let read = Stateful::on(boot, Index::Zero).output(stamp, Source::MemLo, When::ALWAYS);
+    let read =
+        Stateful::on(boot, Index::Zero).output(stamp, Source::MemLo, ComparePredicate::ALWAYS);
     b.table(Table::always("boot_number", Action::access("read", read)));
     b.table(flow_table(flows, &kind_of, [role, cell, served], kind));
     let before = looked_up.then(|| b.field("before", 32));
@@ -260,9 +262,9 @@ fn x(b: &mut Builder, cells: u32, cell: FieldId) -> Stateful {
 /// Sets `turn` to `in_turn` if the identifier is greater than all that were processed, and to 0 otherwise.
 fn greater(x: Stateful, turn: FieldId, in_turn: u32) -> Stateful {
     x.compare_lo(Compare::mem(Half::Lo, Relation::Lt, FieldId::ID))
-        .set_lo(Update::set(When::LO, AluOperand::Field(FieldId::ID)))
-        .set_hi(Update::set(When::LO, AluOperand::Const(in_turn as i32)))
-        .output(turn, Source::AluHi, When::ALWAYS)
+        .set_lo(Update::set(ComparePredicate::LO, AluOperand::Field(FieldId::ID)))
+        .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(in_turn as i32)))
+        .output(turn, Source::AluHi, ComparePredicate::ALWAYS)
 }
 
 /// The comparators' one-hot cases of [`next`]; 0 if X was not read.
@@ -274,8 +276,13 @@ const PROCESSED: u32 = 4;
 fn next(x: Stateful, before: FieldId, turn: FieldId) -> Stateful {
     x.compare_lo(Compare::mem(Half::Lo, Relation::Eq, before))
         .compare_hi(Compare::mem(Half::Lo, Relation::Gt, before))
-        .set_lo(Update::new(When::LO, Operation::Add, AluOperand::MemLo, AluOperand::Const(1)))
-        .output(turn, Source::Predicate, When::ALWAYS)
+        .set_lo(Update::new(
+            ComparePredicate::LO,
+            Operation::Add,
+            AluOperand::MemLo,
+            AluOperand::Const(1),
+        ))
+        .output(turn, Source::Predicate, ComparePredicate::ALWAYS)
 }
 
 /// Returns the tables on which a verdict depends.
@@ -333,7 +340,7 @@ mod tests {
             let program = configured.program();
             let flows = Flow::of_workers(algorithm.entry().carries, 3);
             // The table of a join's copies is simpler.
-            let once = configured.entry().carries == Carries::KeyOfEither;
+            let once = configured.entry().carries == PacketContents::KeyOfEither;
             let copies = if once { Copies::Once } else { Copies::before(&*configured) };
             let with = reliable(&program, &flows, copies).unwrap();
             let placed = |program| fit(program, &roomy).unwrap();
@@ -469,7 +476,7 @@ mod tests {
             rows in prop::array::uniform18((0..4_u64, 0..9_u64)),
         ) {
             for (name, query, program) in explore_programs() {
-                let copies = Copies::of(query, 0);
+                let copies = Copies::for_query(query, 0);
                 let flows: Vec<Flow> = (0..3).flat_map(|worker| (0..4).map(move |role| {
                     Flow { fid: 40 + 4 * worker + role, role }
                 })).collect();

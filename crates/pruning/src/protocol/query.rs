@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::packet::Entry;
 use super::rules::OnReboot;
-use crate::algorithm::catalog::Carries;
+use crate::algorithm::catalog::PacketContents;
 use crate::algorithm::group_sum;
 use crate::rng::Rng;
 
@@ -67,14 +67,14 @@ impl Query {
     ];
 
     /// Returns the values that its packets carry.
-    pub(super) const fn carries(self) -> Carries {
+    pub(super) const fn packet_contents(self) -> PacketContents {
         match self {
-            Self::Filter { .. } | Self::TopN { .. } => Carries::Value,
-            Self::Distinct => Carries::Key,
-            Self::Join => Carries::KeyOfEither,
-            Self::Skyline => Carries::Coordinates,
-            Self::GroupByMax | Self::HavingMax { .. } => Carries::KeyAndValue,
-            Self::GroupSum { .. } | Self::HavingSum { .. } => Carries::KeyAndAmount,
+            Self::Filter { .. } | Self::TopN { .. } => PacketContents::Value,
+            Self::Distinct => PacketContents::Key,
+            Self::Join => PacketContents::KeyOfEither,
+            Self::Skyline => PacketContents::Coordinates,
+            Self::GroupByMax | Self::HavingMax { .. } => PacketContents::KeyAndValue,
+            Self::GroupSum { .. } | Self::HavingSum { .. } => PacketContents::KeyAndAmount,
         }
     }
 
@@ -135,7 +135,11 @@ impl Query {
     }
 
     /// Returns the key and the sum in a cell of the registers of its program, if it holds sums and the cell is full.
-    pub(super) fn held_in(self, registers: &[Vec<[u32; 2]>], cell: u64) -> Option<(u64, u64)> {
+    pub(super) fn group_sums_in(
+        self,
+        registers: &[Vec<[u32; 2]>],
+        cell: u64,
+    ) -> Option<(u64, u64)> {
         self.holds().then(|| group_sum::held_in(registers, cell)).flatten()
     }
 

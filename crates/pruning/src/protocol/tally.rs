@@ -37,7 +37,7 @@ impl Tally {
     /// # Errors
     ///
     /// If the configuration contradicts itself.
-    pub fn of(config: &Config, seeds: Range<u64>) -> Result<Self, ConfigError> {
+    pub fn run(config: &Config, seeds: Range<u64>) -> Result<Self, ConfigError> {
         let mut tally = Self::default();
         for seed in seeds {
             tally.add(seed, &simulate(config, seed)?);
@@ -102,7 +102,7 @@ mod tests {
         let runs = 100;
         for query in Query::ALL {
             let config = Config::new(query, Rules::repaired());
-            let tally = Tally::of(&config, 0..runs).unwrap();
+            let tally = Tally::run(&config, 0..runs).unwrap();
             assert_eq!((tally.correct, tally.runs), (runs, runs), "{query:?}: {tally:?}");
         }
     }
@@ -112,19 +112,19 @@ mod tests {
     #[test]
     fn the_papers_protocol_deadlocks_and_double_counts() {
         let config = Config::new(Query::HavingSum { above: 500 }, Rules::paper());
-        let tally = Tally::of(&config, 0..40).unwrap();
+        let tally = Tally::run(&config, 0..40).unwrap();
         assert!(tally.stuck > 20, "{tally:?}");
         let calm = Reboots::Random { count: 0, until: 1 };
         let config =
             Config { reboots: calm, ..Config::new(Query::Filter { at_least: 60 }, Rules::paper()) };
-        let tally = Tally::of(&config, 0..40).unwrap();
+        let tally = Tally::run(&config, 0..40).unwrap();
         assert!(tally.wrong > 20 && tally.stuck == 0, "{tally:?}");
     }
 
     #[test]
     fn halves_add_up() {
         let config = Config::new(Query::Distinct, Rules::paper());
-        let tally = |seeds| Tally::of(&config, seeds).unwrap();
+        let tally = |seeds| Tally::run(&config, seeds).unwrap();
         assert_eq!(tally(0..6).and(tally(6..20)), tally(0..20));
     }
 }

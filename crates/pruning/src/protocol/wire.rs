@@ -19,7 +19,7 @@
 use super::fast_path::packet;
 use super::packet::{Entry, Name, Packet};
 use super::query::Query;
-use crate::algorithm::catalog::Carries;
+use crate::algorithm::catalog::PacketContents;
 use crate::switch;
 
 const ENTRY: u8 = 1;
@@ -58,8 +58,8 @@ impl Wire {
     }
 
     /// Returns the values that packets carry, which determine the flows of a worker.
-    pub(super) const fn carries(self) -> Carries {
-        self.query.carries()
+    pub(super) const fn packet_contents(self) -> PacketContents {
+        self.query.packet_contents()
     }
 
     /// Adds the datagrams of a packet to `out`: one, or several for a GO with many keys.

@@ -11,7 +11,9 @@ use super::matcher::Matcher;
 use super::program::{
     Action, Cell, Comparand, FieldId, Operand, Operation, Program, RegisterId, Table, Test,
 };
-use super::stateful::{AluOperand, Compare, Half, Index, Sign, Source, Stateful, Update, When};
+use super::stateful::{
+    AluOperand, Compare, ComparePredicate, Half, Index, Sign, Source, Stateful, Update,
+};
 use super::validate::ProgramError;
 
 /// A position in the array of words. It is small so that a program fits the first-level cache beside its data.
@@ -31,7 +33,7 @@ const NOT_MEM_LO: usize = 5;
 const ALU_WORDS: usize = 6;
 
 /// The predicate of an absent update: it never runs.
-const NEVER: When = When(0);
+const NEVER: ComparePredicate = ComparePredicate(0);
 
 /// The program's tables in order, and the words that they read.
 #[derive(Debug, Clone)]
@@ -109,7 +111,7 @@ pub(super) struct DecodedAccess {
     compare: [DecodedCompare; 2],
     /// Two updates of each half.
     update: [[DecodedUpdate; 2]; 2],
-    outputs: Box<[(When, Word)]>,
+    outputs: Box<[(ComparePredicate, Word)]>,
 }
 
 /// The comparison of `± left ± right − constant` with zero. `holds` has a bit for each sign of the result: bit 0 if
@@ -126,7 +128,7 @@ struct DecodedCompare {
 
 #[derive(Debug, Clone, Copy)]
 struct DecodedUpdate {
-    when: When,
+    when: ComparePredicate,
     operation: Operation,
     a: Word,
     b: Word,
@@ -142,7 +144,7 @@ pub(super) struct Accessed {
 
 impl Decoded {
     /// Decodes a valid program.
-    pub(super) fn of(program: &Program) -> Result<Self, ProgramError> {
+    pub(super) fn decode(program: &Program) -> Result<Self, ProgramError> {
         let fields = program.fields.len();
         let entries = program.tables().flat_map(|(_, table)| &table.entries);
         let calls = entries.map(|entry| &entry.call);
@@ -340,7 +342,7 @@ impl Decoder<'_> {
             _ => Gate::AllOf(clauses.into()),
         };
         let actions = table.actions.iter().map(|action| self.action(action)).collect();
-        let mut matcher = Matcher::of(table);
+        let mut matcher = Matcher::compile(table);
         match self.data.iter().find(|data| **data == matcher.args) {
             Some(data) => matcher.args = Arc::clone(data),
             None => self.data.push(Arc::clone(&matcher.args)),

@@ -66,7 +66,7 @@ pub enum Outcome {
 /// A packet whose number of values the program's parser rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the program parses {expected} values, the packet has {actual}")]
-pub struct WrongValues {
+pub struct RejectedPacket {
     /// The number of values that the program parses.
     pub expected: usize,
     /// The number of values in the packet.
@@ -92,7 +92,7 @@ impl Interpreter {
     /// the interpreter can number.
     pub fn new(program: Program) -> Result<Self, ProgramError> {
         program.validate()?;
-        let decoded = Decoded::of(&program)?;
+        let decoded = Decoded::decode(&program)?;
         let (words, registers) = (decoded.words.clone(), initial_registers(&program));
         let most = decoded.tables.iter().flat_map(|table| &table.actions).map(|a| a.to.len()).max();
         let results = vec![0; most.unwrap_or(0)];
@@ -127,7 +127,7 @@ impl Interpreter {
     /// # Errors
     ///
     /// If the packet does not carry the number of values that the program parses.
-    pub fn run(&mut self, packet: &Packet) -> Result<Verdict, WrongValues> {
+    pub fn run(&mut self, packet: &Packet) -> Result<Verdict, RejectedPacket> {
         self.process(packet.fid, packet.id, &packet.values)
     }
 
@@ -136,7 +136,12 @@ impl Interpreter {
     /// # Errors
     ///
     /// If the number of `values` is not what the program parses.
-    pub fn process(&mut self, fid: u16, id: u32, values: &[u32]) -> Result<Verdict, WrongValues> {
+    pub fn process(
+        &mut self,
+        fid: u16,
+        id: u32,
+        values: &[u32],
+    ) -> Result<Verdict, RejectedPacket> {
         self.execute::<false>(fid, id, values, &mut Vec::new())?;
         Ok(self.verdict(self.program.verdicts[0]))
     }
@@ -146,7 +151,7 @@ impl Interpreter {
     /// # Errors
     ///
     /// As [`Interpreter::run`].
-    pub fn run_entries(&mut self, packet: &Packet) -> Result<Vec<Verdict>, WrongValues> {
+    pub fn run_entries(&mut self, packet: &Packet) -> Result<Vec<Verdict>, RejectedPacket> {
         self.execute::<false>(packet.fid, packet.id, &packet.values, &mut Vec::new())?;
         Ok(self.program.verdicts.iter().map(|v| self.verdict(*v)).collect())
     }
@@ -158,7 +163,7 @@ impl Interpreter {
     /// # Errors
     ///
     /// As [`Interpreter::run`].
-    pub fn outcome(&mut self, packet: &Packet) -> Result<Outcome, WrongValues> {
+    pub fn outcome(&mut self, packet: &Packet) -> Result<Outcome, RejectedPacket> {
         let verdicts = self.run_entries(packet)?;
         Ok(self.outcome_of(packet, &verdicts))
     }
@@ -217,7 +222,7 @@ impl Interpreter {
     /// # Errors
     ///
     /// As [`Interpreter::run`].
-    pub fn trace(&mut self, packet: &Packet) -> Result<Trace, WrongValues> {
+    pub fn trace(&mut self, packet: &Packet) -> Result<Trace, RejectedPacket> {
         let mut steps = Vec::new();
         self.execute::<true>(packet.fid, packet.id, &packet.values, &mut steps)?;
         let verdicts: Vec<Verdict> =
@@ -242,11 +247,11 @@ impl Interpreter {
         id: u32,
         values: &[u32],
         steps: &mut Vec<Step>,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let Self { program, decoded, registers, words, results } = self;
         let count = values.len();
         if !program.parses(count) {
-            return Err(WrongValues { expected: program.values.into(), actual: count });
+            return Err(RejectedPacket { expected: program.values.into(), actual: count });
         }
         words[0] = u32::from(fid);
         words[1] = id;

@@ -42,7 +42,7 @@ const NOTHING: u32 = u32::MAX;
 const FEW: usize = 8;
 
 impl Matcher {
-    pub(super) fn of(table: &Table) -> Self {
+    pub(super) fn compile(table: &Table) -> Self {
         let exact = |number: usize| table.keys[number].kind == MatchKind::Exact;
         let pattern = |entry: &Entry, number: usize| {
             let pattern = entry.patterns[number];

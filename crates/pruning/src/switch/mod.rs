@@ -27,14 +27,15 @@ pub use builder::Builder;
 pub use fit::{Misfit, Placement, StageUse, fit};
 pub use graft::chain;
 pub use hash::{Hash, HashTable, MIXING_POLYNOMIALS, POLYNOMIALS, crc32, crc32_from, input_bytes};
-pub use interpreter::{Access, Interpreter, Outcome, Step, Trace, WrongValues};
+pub use interpreter::{Access, Interpreter, Outcome, RejectedPacket, Step, Trace};
 pub use packet::{HEADER_BYTES, Packet, PacketError};
 pub use program::{
     Action, Call, Cell, Comparand, Entry, Field, FieldId, Gateway, Key, MatchKind, Op, Operand,
     Operation, Pattern, Program, Register, RegisterId, Stage, Table, Test, mask,
 };
 pub use stateful::{
-    AluOperand, Compare, Half, Index, Output, Relation, Sign, Source, Stateful, Update, When,
+    AluOperand, Compare, ComparePredicate, Half, Index, Output, Relation, Sign, Source, Stateful,
+    Update,
 };
 pub use target::{Target, TargetError};
 pub use validate::ProgramError;

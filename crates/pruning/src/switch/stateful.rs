@@ -72,7 +72,7 @@ impl Stateful {
 
     /// Adds an output word.
     #[must_use]
-    pub fn output(mut self, to: FieldId, source: Source, when: When) -> Self {
+    pub fn output(mut self, to: FieldId, source: Source, when: ComparePredicate) -> Self {
         self.outputs.push(Output { to, source, when });
         self
     }
@@ -230,9 +230,9 @@ impl Compare {
 
 /// A predicate over the two comparators: bit `lo + 2·hi` is set if the predicate holds in that case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct When(pub u8);
+pub struct ComparePredicate(pub u8);
 
-impl When {
+impl ComparePredicate {
     /// Holds in every case.
     pub const ALWAYS: Self = Self(0b1111);
     /// Holds if `lo` holds.
@@ -276,7 +276,7 @@ pub enum AluOperand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Update {
     /// The predicate under which the update runs.
-    pub when: When,
+    pub when: ComparePredicate,
     /// The operation to compute.
     pub operation: Operation,
     /// The first operand of the operation.
@@ -288,13 +288,18 @@ pub struct Update {
 impl Update {
     /// Sets the half to `a`.
     #[must_use]
-    pub const fn set(when: When, a: AluOperand) -> Self {
+    pub const fn set(when: ComparePredicate, a: AluOperand) -> Self {
         Self { when, operation: Operation::Set, a, b: AluOperand::Const(0) }
     }
 
     /// Sets the half to `operation(a, b)`.
     #[must_use]
-    pub const fn new(when: When, operation: Operation, a: AluOperand, b: AluOperand) -> Self {
+    pub const fn new(
+        when: ComparePredicate,
+        operation: Operation,
+        a: AluOperand,
+        b: AluOperand,
+    ) -> Self {
         Self { when, operation, a, b }
     }
 }
@@ -307,7 +312,7 @@ pub struct Output {
     /// The number that is output.
     pub source: Source,
     /// The predicate without which the output is 0.
-    pub when: When,
+    pub when: ComparePredicate,
 }
 
 /// The number that an ALU outputs.

@@ -95,17 +95,17 @@ fn the_stateful_alu_is_tofinos() {
         access(Cell::Bit32, [1, 0], 4, |s, out| {
             s.set_lo(Update::set(when, field))
                 .set_lo(Update::set(when, AluOperand::Const(3)))
-                .output(out, Source::AluLo, When::ALWAYS)
+                .output(out, Source::AluLo, ComparePredicate::ALWAYS)
         })
     };
-    assert_eq!(both(When::ALWAYS), ([7, 0], 7));
-    assert_eq!(both(When::LO), ([1, 0], 1));
+    assert_eq!(both(ComparePredicate::ALWAYS), ([7, 0], 7));
+    assert_eq!(both(ComparePredicate::LO), ([1, 0], 1));
     // Comparisons do not wrap: 1 - 4 > 0 is false.
     let greater = access(Cell::Bit32, [1, 0], 4, |s, out| {
         s.compare_lo(Compare::mem(Half::Lo, Relation::Gt, value)).output(
             out,
             Source::Predicate,
-            When::ALWAYS,
+            ComparePredicate::ALWAYS,
         )
     });
     assert_eq!(greater, ([1, 0], 1));
@@ -114,32 +114,34 @@ fn the_stateful_alu_is_tofinos() {
         s.compare_lo(Compare::sum(Half::Lo, value, Relation::Gt, u32::MAX)).output(
             out,
             Source::Predicate,
-            When::ALWAYS,
+            ComparePredicate::ALWAYS,
         )
     });
     assert_eq!(sum.1, 2);
     // The high half of a single cell is scratch that starts at 0; that of a pair is kept.
-    let scratch =
-        |cell| access(cell, [5, 6], 4, |s, out| s.output(out, Source::AluHi, When::ALWAYS));
+    let scratch = |cell| {
+        access(cell, [5, 6], 4, |s, out| s.output(out, Source::AluHi, ComparePredicate::ALWAYS))
+    };
     assert_eq!(scratch(Cell::Bit32), ([5, 6], 0));
     assert_eq!(scratch(Cell::Pair32), ([5, 6], 6));
     // An output is 0 unless its predicate holds.
-    let silent = access(Cell::Bit32, [5, 0], 4, |s, out| s.output(out, Source::MemLo, When::LO));
+    let silent =
+        access(Cell::Bit32, [5, 0], 4, |s, out| s.output(out, Source::MemLo, ComparePredicate::LO));
     assert_eq!(silent.1, 0);
     // Narrow cells wrap and saturate at their own width.
     for (operation, expected) in [(Operation::Add, 0x03), (Operation::AddSaturating, 0xFF)] {
         let narrow = access(Cell::Bit8, [0xFF, 0], 4, |s, _| {
-            s.set_lo(Update::new(When::ALWAYS, operation, AluOperand::MemLo, field))
+            s.set_lo(Update::new(ComparePredicate::ALWAYS, operation, AluOperand::MemLo, field))
         });
         assert_eq!(narrow.0, [expected, 0]);
     }
     // set_bitc: sets, and outputs the complement of what was there.
     let set_bitc = |old| {
         access(Cell::Bit1, [old, 0], 0, |s, out| {
-            s.set_lo(Update::set(When::ALWAYS, AluOperand::Const(1))).output(
+            s.set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Const(1))).output(
                 out,
                 Source::NotMemLo,
-                When::ALWAYS,
+                ComparePredicate::ALWAYS,
             )
         })
     };
@@ -160,7 +162,7 @@ fn tables_match_the_first_entry() {
     let mut run = Interpreter::new(program).unwrap();
     assert_eq!(run.process(0, 0, &[0x1F]), Ok(Verdict::Forward));
     assert_eq!(run.process(0, 0, &[0x2F]), Ok(Verdict::Prune));
-    assert_eq!(run.process(0, 0, &[]), Err(WrongValues { expected: 1, actual: 0 }));
+    assert_eq!(run.process(0, 0, &[]), Err(RejectedPacket { expected: 1, actual: 0 }));
 }
 
 #[test]
@@ -200,14 +202,18 @@ fn misfits_tell_why() {
     };
     let outputs = with_alu(&|s, b| {
         let (x, y) = (b.field("x", 32), b.field("y", 32));
-        s.output(x, Source::MemLo, When::ALWAYS).output(y, Source::AluHi, When::ALWAYS)
+        s.output(x, Source::MemLo, ComparePredicate::ALWAYS).output(
+            y,
+            Source::AluHi,
+            ComparePredicate::ALWAYS,
+        )
     });
     assert_eq!(reasons(&outputs), "table `t`: its stateful ALU outputs 2 words, the target's 1");
     assert!(fit(&outputs, &Target::tofino2()).is_ok());
     let inputs = with_alu(&|s, _| {
         s.compare_lo(Compare::mem(Half::Lo, Relation::Eq, FieldId::FID))
             .compare_hi(Compare::mem(Half::Lo, Relation::Eq, FieldId::ID))
-            .set_lo(Update::set(When::LO, AluOperand::Field(FieldId::value(0))))
+            .set_lo(Update::set(ComparePredicate::LO, AluOperand::Field(FieldId::value(0))))
     });
     assert_eq!(reasons(&inputs), "table `t`: its stateful ALU reads 3 fields, the target's 2");
     let large = program(|b, _| {

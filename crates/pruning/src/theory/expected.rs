@@ -1,7 +1,7 @@
 //! The rows that an algorithm is expected to forward, if little is known about its input.
 
 /// The known numbers about the rows that cross a switch. Unknown ones are assumed, and noted.
-pub trait Known {
+pub trait RowStatistics {
     /// Returns the number of rows.
     fn rows(&self) -> f64;
 
@@ -34,7 +34,7 @@ pub trait Known {
 
 /// The expected effect of a switch on the rows that cross it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Expected {
+pub struct PruningEstimate {
     /// The expected fraction that the switch forwards, by theorems where there are any.
     pub unpruned: f64,
     /// The number of rows that workers would send without a switch, after reducing them locally.

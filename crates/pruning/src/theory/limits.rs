@@ -63,12 +63,12 @@ impl Limits {
     /// ```
     /// use sluicegate_pruning::switch::Target;
     /// use sluicegate_pruning::theory::Limits;
-    /// let limits = Limits::of(&Target::tofino1());
+    /// let limits = Limits::from_target(&Target::tofino1());
     /// assert_eq!(limits, Limits::tofino1());
-    /// assert_eq!(Limits::of(&Target::tofino2()), Limits::tofino2());
+    /// assert_eq!(Limits::from_target(&Target::tofino2()), Limits::tofino2());
     /// ```
     #[must_use]
-    pub fn of(target: &Target) -> Self {
+    pub fn from_target(target: &Target) -> Self {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let block_bits = target.sram_block_bits;
         let tcam_entries = target.tcam_blocks.saturating_mul(target.tcam_block_entries);

@@ -40,7 +40,7 @@ mod statements;
 mod tail;
 pub mod top_n;
 
-pub use expected::{Expected, Known};
+pub use expected::{PruningEstimate, RowStatistics};
 pub use lambert_w::lambert_w;
 pub use limits::Limits;
 pub use loads::{ln_overload, max_load_bound, max_load_exact};

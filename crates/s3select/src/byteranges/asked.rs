@@ -7,7 +7,7 @@ pub const MAX_RANGES: usize = 1000;
 
 /// The ranges of a request, before the size of the object is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked(Vec<Spec>);
+pub struct RangeHeader(Vec<Spec>);
 
 /// One range of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Spec {
     Last(u64),
 }
 
-impl Asked {
+impl RangeHeader {
     /// Parses a header. Returns `None` if the header is invalid or has more than [`MAX_RANGES`] ranges, so that the
     /// server ignores it.
     ///
@@ -55,7 +55,7 @@ impl Asked {
     /// Ranges that overlap or touch are merged, at the place of the first of them, so that their total is never
     /// longer than the object. Ranges past the end of the object and empty ranges are left out.
     #[must_use]
-    pub fn within(&self, size: u64) -> Vec<Range<u64>> {
+    pub fn resolve(&self, size: u64) -> Vec<Range<u64>> {
         let ranges = self.0.iter().map(|spec| spec.within(size));
         let mut ranges: Vec<_> =
             ranges.enumerate().filter(|(_, range)| range.start < range.end).collect();
@@ -125,8 +125,8 @@ mod tests {
 
     #[track_caller]
     fn check(value: &str, size: u64, expected: &[Range<u64>]) {
-        let asked = Asked::parse(value).unwrap();
-        assert_eq!(asked.within(size), expected, "{value} of {size}");
+        let asked = RangeHeader::parse(value).unwrap();
+        assert_eq!(asked.resolve(size), expected, "{value} of {size}");
     }
 
     #[test]
@@ -169,19 +169,19 @@ mod tests {
             "lines=0-1,3-4",
             "0-1,3-4",
         ] {
-            assert_eq!(Asked::parse(value), None, "{value}");
+            assert_eq!(RangeHeader::parse(value), None, "{value}");
         }
         let many = |count| header(&(0..count).map(|n| 2 * n..2 * n + 1).collect::<Vec<_>>());
-        let most = Asked::parse(&many(MAX_RANGES as u64)).unwrap();
-        assert_eq!(most.within(u64::MAX).len(), MAX_RANGES);
-        assert_eq!(Asked::parse(&many(MAX_RANGES as u64 + 1)), None);
+        let most = RangeHeader::parse(&many(MAX_RANGES as u64)).unwrap();
+        assert_eq!(most.resolve(u64::MAX).len(), MAX_RANGES);
+        assert_eq!(RangeHeader::parse(&many(MAX_RANGES as u64 + 1)), None);
     }
 
     #[test]
     fn a_header_is_read_as_it_is_written() {
         let ranges = [7..8, 100..1000, 0..1, u64::MAX - 1..u64::MAX];
         let value = header(&ranges);
-        assert_eq!(Asked::parse(&value).unwrap().within(u64::MAX), ranges);
+        assert_eq!(RangeHeader::parse(&value).unwrap().resolve(u64::MAX), ranges);
         let bytes: usize = ranges.iter().map(header_bytes).sum();
         assert!((value.len()..value.len() + 8).contains(&(bytes + "bytes=".len())), "{value}");
     }

@@ -7,5 +7,5 @@
 mod asked;
 mod parts;
 
-pub use asked::{Asked, MAX_RANGES, header, header_bytes};
-pub use parts::{Malformed, Parts, boundary_of, found};
+pub use asked::{MAX_RANGES, RangeHeader, header, header_bytes};
+pub use parts::{MalformedMultipart, MultipartBody, boundary_of, found};

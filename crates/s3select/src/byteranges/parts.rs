@@ -14,13 +14,13 @@ const MAX_BOUNDARY: usize = 70;
 /// The caller inserts the object's bytes: each part is its [`head`](Self::head) followed by the bytes of the range,
 /// and the [`end`](Self::end) follows the last part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts {
+pub struct MultipartBody {
     boundary: String,
     content_type: String,
     size: u64,
 }
 
-impl Parts {
+impl MultipartBody {
     /// Parts of an object with this type and size. The boundary consists of letters and digits, and must be
     /// unpredictable so that no object can contain it on purpose.
     #[must_use]
@@ -85,15 +85,15 @@ pub fn boundary_of(content_type: &str) -> Option<String> {
 
 /// Reports an answer that does not have the expected parts, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed(pub String);
+pub struct MalformedMultipart(pub String);
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedMultipart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for MalformedMultipart {}
 
 /// Finds the bytes of the ranges in the body of an answer, which must have one part for each range, in this order,
 /// and no others.
@@ -106,7 +106,7 @@ pub fn found(
     boundary: &str,
     ranges: &[Range<u64>],
     size: u64,
-) -> Result<Vec<Range<usize>>, Malformed> {
+) -> Result<Vec<Range<usize>>, MalformedMultipart> {
     let mut reader = Reader { body, at: 0 };
     let delimiter = format!("--{boundary}");
     let mut found = Vec::with_capacity(ranges.len());
@@ -121,7 +121,9 @@ pub fn found(
         let named = content_range(head)?;
         let expected = (range.start, range.end - 1, size);
         if named != expected {
-            return Err(Malformed(format!("a part is about {named:?} and not {expected:?}")));
+            return Err(MalformedMultipart(format!(
+                "a part is about {named:?} and not {expected:?}"
+            )));
         }
         found.push(reader.take(range.end - range.start)?);
     }
@@ -147,26 +149,29 @@ impl<'a> Reader<'a> {
         is_there
     }
 
-    fn expect(&mut self, bytes: &[u8], what: &str) -> Result<(), Malformed> {
+    fn expect(&mut self, bytes: &[u8], what: &str) -> Result<(), MalformedMultipart> {
         if self.skip(bytes) {
             return Ok(());
         }
         let (at, length) = (self.at, self.body.len());
-        Err(Malformed(format!("{what} was expected at byte {at} of {length}")))
+        Err(MalformedMultipart(format!("{what} was expected at byte {at} of {length}")))
     }
 
     /// Reads the rest of the delimiter's line and the header lines up to an empty one.
-    fn head(&mut self) -> Result<&'a [u8], Malformed> {
+    fn head(&mut self) -> Result<&'a [u8], MalformedMultipart> {
         let rest = self.rest();
         let rest = &rest[..rest.len().min(MAX_HEAD)];
         let Some(end) = memchr::memmem::find(rest, b"\r\n\r\n") else {
-            return Err(Malformed(format!("the head of a part at byte {} has no end", self.at)));
+            return Err(MalformedMultipart(format!(
+                "the head of a part at byte {} has no end",
+                self.at
+            )));
         };
         self.at += end + 4;
         Ok(&rest[..end])
     }
 
-    fn take(&mut self, bytes: u64) -> Result<Range<usize>, Malformed> {
+    fn take(&mut self, bytes: u64) -> Result<Range<usize>, MalformedMultipart> {
         let rest = self.rest().len();
         match usize::try_from(bytes).ok().filter(|bytes| *bytes <= rest) {
             Some(bytes) => {
@@ -174,25 +179,25 @@ impl<'a> Reader<'a> {
                 self.at += bytes;
                 Ok(start..self.at)
             }
-            None => Err(Malformed(format!("a part of {bytes} bytes ends after {rest}"))),
+            None => Err(MalformedMultipart(format!("a part of {bytes} bytes ends after {rest}"))),
         }
     }
 }
 
 /// Parses the first byte, the last byte and the object's size from the header of a part.
-fn content_range(head: &[u8]) -> Result<(u64, u64, u64), Malformed> {
+fn content_range(head: &[u8]) -> Result<(u64, u64, u64), MalformedMultipart> {
     let head = std::str::from_utf8(head);
     let mut lines =
-        head.map_err(|_| Malformed("the head of a part is no text".into()))?.split("\r\n");
+        head.map_err(|_| MalformedMultipart("the head of a part is no text".into()))?.split("\r\n");
     if lines.next().is_none_or(|line| !line.trim_matches([' ', '\t']).is_empty()) {
-        return Err(Malformed("a part begins with another boundary".into()));
+        return Err(MalformedMultipart("a part begins with another boundary".into()));
     }
     let mut values = lines.filter_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-range").then_some(value.trim())
     });
     let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(Malformed("a part does not say which range it is".into()));
+        return Err(MalformedMultipart("a part does not say which range it is".into()));
     };
     let read = || {
         let (unit, rest) = value.split_once(' ')?;
@@ -202,7 +207,7 @@ fn content_range(head: &[u8]) -> Result<(u64, u64, u64), Malformed> {
         let numbers = (first.trim().parse().ok()?, last.parse().ok()?, size.trim().parse().ok()?);
         bytes.then_some(numbers)
     };
-    read().ok_or_else(|| Malformed(format!("a part is the range {value:?}")))
+    read().ok_or_else(|| MalformedMultipart(format!("a part is the range {value:?}")))
 }
 
 #[cfg(test)]
@@ -213,14 +218,14 @@ mod tests {
     use super::*;
 
     fn written(object: &[u8], ranges: &[Range<u64>]) -> Vec<u8> {
-        let parts = Parts::new("b0undary".into(), "text/csv".into(), object.len() as u64);
+        let parts = MultipartBody::new("b0undary".into(), "text/csv".into(), object.len() as u64);
         let mut body = Vec::new();
         for range in ranges {
             body.extend(parts.head(range).into_bytes());
             body.extend(&object[range.start as usize..range.end as usize]);
         }
         body.extend(parts.end().into_bytes());
-        assert!(body.len() as u64 <= Parts::most_bytes(ranges));
+        assert!(body.len() as u64 <= MultipartBody::most_bytes(ranges));
         body
     }
 
@@ -229,7 +234,7 @@ mod tests {
 
     #[test]
     fn parts_are_read_as_they_are_written() {
-        let boundary = Parts::new("b0undary".into(), String::new(), 0).content_type();
+        let boundary = MultipartBody::new("b0undary".into(), String::new(), 0).content_type();
         assert_eq!(boundary_of(&boundary).as_deref(), Some("b0undary"));
         let body = written(OBJECT, &RANGES);
         let read = found(&body, "b0undary", &RANGES, 24).unwrap();

@@ -22,7 +22,7 @@ impl Extras {
 
     /// The extensions that a statement uses.
     #[must_use]
-    pub fn of(query: &Query) -> Self {
+    pub fn from_query(query: &Query) -> Self {
         let mut pending: Vec<&Expr> = query.filter.iter().chain(&query.group_by).collect();
         if let Projection::Items(items) = &query.projection {
             pending.extend(items.iter().map(|item| &item.expr));
@@ -52,7 +52,7 @@ mod tests {
             (format!("SELECT COUNT(*) FROM S3Object s GROUP BY {bloom}"), true, true),
             ("SELECT s._1 FROM S3Object s GROUP BY s._1".to_owned(), true, false),
         ] {
-            let used = Extras::of(&parse_with(&sql, Extras::ALL).unwrap());
+            let used = Extras::from_query(&parse_with(&sql, Extras::ALL).unwrap());
             assert_eq!(used, Extras { groups, bloom }, "{sql}");
             assert!(parse_with(&sql, used).is_ok(), "{sql}");
             assert_eq!(parse_with(&sql, Extras::NONE).is_err(), groups || bloom, "{sql}");

@@ -1,6 +1,6 @@
 //! Checks statements and requests against a profile before they are sent.
 
-use super::{DataFormat, EndpointProfile, LikePatterns, Refusal, TypeClass};
+use super::{DataFormat, LikePatterns, Refusal, StoreCapabilities, TypeClass};
 use crate::dialect::ast::{
     Aggregate, BinaryOp, Expr, Function, IsTest, Literal, PathStep, Projection, Query, UnaryOp,
 };
@@ -11,10 +11,10 @@ use crate::request::{
 /// An upper bound, in bytes, of the rest of a request: element names, options, delimiters.
 const ENVELOPE_BYTES: usize = 1200;
 
-impl EndpointProfile {
+impl StoreCapabilities {
     /// Checks that a statement may be sent: its constructs, its literals and its length.
     ///
-    /// This is about the statements that a store parses. [`EndpointProfile::exactness`] describes how far its answers
+    /// This is about the statements that a store parses. [`StoreCapabilities::exactness`] describes how far its answers
     /// can be trusted.
     pub fn allows(&self, query: &Query) -> Result<(), Refusal> {
         if !self.has_select() {
@@ -258,7 +258,7 @@ mod tests {
     #[track_caller]
     fn check(sql: &str, expected: &[&str]) {
         let query = parse(sql).unwrap();
-        let profiles = EndpointProfile::all();
+        let profiles = StoreCapabilities::all();
         let allowing = profiles.iter().filter(|profile| profile.allows(&query).is_ok());
         let allowing: Vec<&str> = allowing.map(|profile| profile.name.as_str()).collect();
         assert_eq!(allowing, expected, "{query}");
@@ -332,7 +332,7 @@ mod tests {
             "x".repeat(length - shell)
         };
         check_filter(&with(full(256 * 1024)), THREE);
-        let sluice = EndpointProfile::sluice();
+        let sluice = StoreCapabilities::sluice();
         let text = format!("{} ", parse("SELECT * FROM S3Object s").unwrap());
         assert!(sluice.allows_text(&text.repeat(12_000)).is_err());
     }
@@ -348,7 +348,7 @@ mod tests {
             ),
         ] {
             let query = crate::dialect::parse_with(sql, Extras::ALL).unwrap();
-            for profile in EndpointProfile::all() {
+            for profile in StoreCapabilities::all() {
                 let said = profile.allows(&query).map_err(|refusal| refusal.what);
                 let own = profile.name == "sluice";
                 assert_eq!(said.is_ok(), own, "{}", profile.name);
@@ -379,7 +379,7 @@ mod tests {
         };
         #[track_caller]
         fn check(request: &SelectRequest, expected: &[&str]) {
-            let profiles = EndpointProfile::all();
+            let profiles = StoreCapabilities::all();
             let admitting = profiles.iter().filter(|profile| profile.admits(request).is_ok());
             let admitting: Vec<&str> = admitting.map(|profile| profile.name.as_str()).collect();
             assert_eq!(admitting, expected, "{request:?}");
@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn a_refusal_says_who_and_what() {
         let query = parse("SELECT NULLIF(s._1, '') FROM S3Object s").unwrap();
-        let refusal = EndpointProfile::minio().allows(&query).unwrap_err();
+        let refusal = StoreCapabilities::minio().allows(&query).unwrap_err();
         let said = "a store of the profile `minio` may not be sent NULLIF";
         assert_eq!(refusal.to_string(), said);
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// An ability of a store beyond S3 Select as AWS documents it.
 ///
 /// A store lists its extensions in a header of each answer ([`Extension::HEADER`]). If a profile relies on extensions
-/// ([`EndpointProfile::relies_on`](super::EndpointProfile::relies_on)), it holds only for answers that list them.
+/// ([`StoreCapabilities::relies_on`](super::StoreCapabilities::relies_on)), it holds only for answers that list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extension {

@@ -8,8 +8,8 @@
 //! Constructs that are not known to work are not allowed.
 
 use super::{
-    DataFormat, EmptyField, EndpointProfile, Exactness, ExactnessRule, Extension, FailedCast,
-    LikePatterns, NullLogic, Operation, Syntax, TypeClass,
+    DataFormat, EmptyField, Exactness, ExactnessRule, Extension, FailedCast, LikePatterns,
+    NullLogic, Operation, StoreCapabilities, Syntax, TypeClass,
 };
 
 /// AWS's limit of "256 KB".
@@ -22,7 +22,7 @@ const COMPARED_MEMBERS: usize = 64;
 /// DEL, a character that XML allows and that no line of text begins with.
 const DEL: &str = "\u{7f}";
 
-impl EndpointProfile {
+impl StoreCapabilities {
     /// A store of unknown kind: no statements are sent, and everything is read with GET.
     pub fn unknown() -> Self {
         Self {
@@ -406,7 +406,7 @@ mod tests {
         assert!(flags(&Syntax::full()).all(|(_, allowed)| allowed));
         assert!(flags(&Syntax::least()).all(|(_, allowed)| !allowed));
         assert!(flags(&Syntax::full()).count() > 20);
-        for profile in EndpointProfile::all() {
+        for profile in StoreCapabilities::all() {
             let full = Syntax::full();
             assert!(profile.syntax.casts.is_subset(&full.casts), "{}", profile.name);
             assert!(profile.syntax.like <= full.like, "{}", profile.name);
@@ -415,10 +415,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_sent() {
-        let unknown = EndpointProfile::unknown();
+        let unknown = StoreCapabilities::unknown();
         assert!(!unknown.has_select() && unknown.exactness.is_empty());
-        assert!(EndpointProfile::all().iter().all(|profile| profile.name != unknown.name));
-        for profile in EndpointProfile::all() {
+        assert!(StoreCapabilities::all().iter().all(|profile| profile.name != unknown.name));
+        for profile in StoreCapabilities::all() {
             for operation in Operation::ALL {
                 for class in TypeClass::ALL {
                     if !profile.formats.contains(&DataFormat::Parquet) {
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn only_our_server_is_relied_upon_for_extensions() {
-        for profile in EndpointProfile::all() {
+        for profile in StoreCapabilities::all() {
             assert_eq!(!profile.relies_on.is_empty(), profile.name == "sluice");
             let limit = profile.max_expression_bytes.max(1);
             assert!(profile.max_request_bytes <= REQUEST_BYTES && limit <= EXPRESSION_BYTES);

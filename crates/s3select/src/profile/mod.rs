@@ -2,8 +2,8 @@
 //!
 //! Stores with S3 Select differ in the statements that they parse and, worse, in the meaning of the same statement. A
 //! profile is plain data about one kind of store. The planner checks it before it pushes an operation down
-//! ([`EndpointProfile::exactness`]). The client checks each statement ([`EndpointProfile::allows`]) and each request
-//! ([`EndpointProfile::admits`]) before it sends them.
+//! ([`StoreCapabilities::exactness`]). The client checks each statement ([`StoreCapabilities::allows`]) and each request
+//! ([`StoreCapabilities::admits`]) before it sends them.
 
 mod check;
 mod construct;
@@ -22,7 +22,7 @@ use crate::dialect::ast::Type;
 
 /// The abilities of one kind of store, and the exactness of its answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EndpointProfile {
+pub struct StoreCapabilities {
     /// `sluice`, `aws`, `minio`, `ceph`, `get-only`, or a user's own name.
     pub name: String,
     /// The formats of objects that Select can query; empty for a store without Select.
@@ -279,7 +279,7 @@ pub struct Refusal {
     pub what: String,
 }
 
-impl EndpointProfile {
+impl StoreCapabilities {
     /// The known profile with this name, in any case.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|profile| profile.name.eq_ignore_ascii_case(name))
@@ -320,15 +320,15 @@ mod tests {
 
     #[test]
     fn profiles_are_found_by_name_and_survive_json() {
-        for profile in EndpointProfile::all() {
+        for profile in StoreCapabilities::all() {
             assert_eq!(
-                EndpointProfile::by_name(&profile.name.to_uppercase()).as_ref(),
+                StoreCapabilities::by_name(&profile.name.to_uppercase()).as_ref(),
                 Some(&profile)
             );
             let json = serde_json::to_string(&profile).unwrap();
-            assert_eq!(serde_json::from_str::<EndpointProfile>(&json).unwrap(), profile);
+            assert_eq!(serde_json::from_str::<StoreCapabilities>(&json).unwrap(), profile);
         }
-        assert_eq!(EndpointProfile::by_name("nobody"), None);
+        assert_eq!(StoreCapabilities::by_name("nobody"), None);
     }
 
     #[test]
@@ -336,12 +336,13 @@ mod tests {
         for operation in Operation::ALL {
             for class in TypeClass::ALL {
                 for format in [DataFormat::Csv, DataFormat::JsonLines, DataFormat::Parquet] {
-                    let of = |profile: EndpointProfile| profile.exactness(format, operation, class);
-                    assert_eq!(of(EndpointProfile::sluice()), Exactness::Exact);
-                    assert_eq!(of(EndpointProfile::get_only()), Exactness::No);
+                    let of =
+                        |profile: StoreCapabilities| profile.exactness(format, operation, class);
+                    assert_eq!(of(StoreCapabilities::sluice()), Exactness::Exact);
+                    assert_eq!(of(StoreCapabilities::get_only()), Exactness::No);
                     // Other stores have no exact filters; aggregates and projections are exact or not sent.
                     for foreign in ["aws", "minio", "ceph"] {
-                        let exactness = of(EndpointProfile::by_name(foreign).unwrap());
+                        let exactness = of(StoreCapabilities::by_name(foreign).unwrap());
                         let of_rows = operation >= Operation::CountRows;
                         let as_is = of_rows || operation == Operation::Project;
                         let never = if as_is { Exactness::Superset } else { Exactness::Exact };
@@ -356,7 +357,7 @@ mod tests {
     fn what_was_seen_to_go_wrong_is_not_exact() {
         #[track_caller]
         fn check(name: &str, operation: Operation, class: TypeClass, expected: Exactness) {
-            let profile = EndpointProfile::by_name(name).unwrap();
+            let profile = StoreCapabilities::by_name(name).unwrap();
             assert_eq!(profile.exactness(DataFormat::Csv, operation, class), expected);
         }
         use Exactness::{Exact, No, Superset};

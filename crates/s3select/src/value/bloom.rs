@@ -129,10 +129,10 @@ impl BloomFilter {
                     nan if nan.is_nan() => f64::NAN.copysign(nan),
                     float => float,
                 };
-                self.of(&same.to_le_bytes())
+                self.hash_bytes(&same.to_le_bytes())
             }
-            Value::Timestamp(time) => self.of(&time.nanos().to_le_bytes()),
-            Value::Bool(truth) => self.of(&[u8::from(*truth)]),
+            Value::Timestamp(time) => self.hash_bytes(&time.nanos().to_le_bytes()),
+            Value::Bool(truth) => self.hash_bytes(&[u8::from(*truth)]),
             Value::Missing | Value::Null | Value::List(_) | Value::Struct(_) => return None,
         })
     }
@@ -141,14 +141,14 @@ impl BloomFilter {
     #[must_use]
     #[inline]
     pub fn hash_text(&self, text: &[u8]) -> u64 {
-        self.of(text)
+        self.hash_bytes(text)
     }
 
     /// The hash of a whole number.
     #[must_use]
     #[inline]
     pub fn hash_int(&self, int: i64) -> u64 {
-        self.of(&int.to_le_bytes())
+        self.hash_bytes(&int.to_le_bytes())
     }
 
     /// The hash of a decimal; trailing zeros do not change it.
@@ -164,11 +164,11 @@ impl BloomFilter {
         let mut bytes = [0; 17];
         bytes[..16].copy_from_slice(&digits.to_le_bytes());
         bytes[16] = places;
-        self.of(&bytes)
+        self.hash_bytes(&bytes)
     }
 
     #[inline]
-    fn of(&self, bytes: &[u8]) -> u64 {
+    fn hash_bytes(&self, bytes: &[u8]) -> u64 {
         XxHash64::oneshot(self.seed, bytes)
     }
 

@@ -24,14 +24,14 @@ enum Shape {
     /// A pattern `%text%`.
     Contains(Box<Finder<'static>>),
     /// A pattern with `_` and without `%`.
-    Whole(Part),
+    Whole(Segment),
     /// A pattern `first%middle%…%last`.
-    Parts { first: Part, middle: Vec<Part>, last: Part },
+    Parts { first: Segment, middle: Vec<Segment>, last: Segment },
 }
 
 /// The part of a pattern between two `%`.
 #[derive(Debug, Clone)]
-struct Part {
+struct Segment {
     atoms: Vec<Atom>,
     search: Search,
 }
@@ -159,7 +159,7 @@ impl Shape {
         if parts.is_empty() {
             return match plain(&last) {
                 Some(text) => Self::Exact(text.to_vec()),
-                None => Self::Whole(Part::new(last)),
+                None => Self::Whole(Segment::new(last)),
             };
         }
         let first = parts.remove(0);
@@ -177,17 +177,17 @@ impl Shape {
             _ => {}
         }
         Self::Parts {
-            first: Part::new(first),
-            middle: parts.into_iter().map(Part::new).collect(),
-            last: Part::new(last),
+            first: Segment::new(first),
+            middle: parts.into_iter().map(Segment::new).collect(),
+            last: Segment::new(last),
         }
     }
 }
 
 fn match_parts(
     text: &[u8],
-    [first, last]: [&Part; 2],
-    middle: &[Part],
+    [first, last]: [&Segment; 2],
+    middle: &[Segment],
     stop: &dyn Fn() -> bool,
 ) -> bool {
     let Some(start) = first.match_start(text) else { return false };
@@ -199,7 +199,7 @@ fn match_parts(
     last.match_end(rest)
 }
 
-impl Part {
+impl Segment {
     fn new(atoms: Vec<Atom>) -> Self {
         /// The largest number of bytes and `_` in a part that is tested at every position.
         const FEW: usize = 8;

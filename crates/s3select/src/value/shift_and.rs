@@ -5,7 +5,7 @@ use memchr::memmem::Finder;
 use super::text::starts_char;
 
 /// The number of words of state that are computed between two calls of `stop`: some milliseconds.
-const ASKED: usize = 1 << 22;
+const CANCEL_CHECK_WORDS: usize = 1 << 22;
 
 /// Finds the first occurrence of a sequence of bytes and single-character wildcards.
 ///
@@ -76,7 +76,7 @@ impl ShiftAnd {
         let mut since_asked = 0;
         for (at, byte) in text.iter().enumerate() {
             since_asked += self.words;
-            if since_asked > ASKED {
+            if since_asked > CANCEL_CHECK_WORDS {
                 since_asked = 0;
                 if stop() {
                     return None;

@@ -25,12 +25,12 @@ const QUICK: Duration = Duration::from_millis(100);
 
 /// A part of a body: some text, or a range of the object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum BodyChunk {
     Text(Bytes),
     Object(Range<u64>),
 }
 
-impl Piece {
+impl BodyChunk {
     pub(super) fn length(&self) -> u64 {
         match self {
             Self::Text(text) => text.len() as u64,
@@ -53,14 +53,14 @@ impl Piece {
     }
 }
 
-impl From<String> for Piece {
+impl From<String> for BodyChunk {
     fn from(text: String) -> Self {
         Self::Text(text.into())
     }
 }
 
 /// Removes this many bytes from the front, or all if there are fewer.
-fn take(pieces: &mut VecDeque<Piece>, mut bytes: u64) -> VecDeque<Piece> {
+fn take(pieces: &mut VecDeque<BodyChunk>, mut bytes: u64) -> VecDeque<BodyChunk> {
     let mut taken = VecDeque::new();
     while let Some(piece) = pieces.pop_front() {
         let (first, rest) = piece.split(bytes);
@@ -81,12 +81,12 @@ fn take(pieces: &mut VecDeque<Piece>, mut bytes: u64) -> VecDeque<Piece> {
 /// object is found to be damaged.
 pub(super) fn read(
     object: Object,
-    pieces: impl IntoIterator<Item = Piece>,
+    pieces: impl IntoIterator<Item = BodyChunk>,
     (integrity, check): (Arc<Integrity>, Check),
     fault: Option<Fault>,
 ) -> StreamingBlob {
-    let mut left: VecDeque<Piece> = pieces.into_iter().collect();
-    let whole = left == [Piece::Object(0..object.size)];
+    let mut left: VecDeque<BodyChunk> = pieces.into_iter().collect();
+    let whole = left == [BodyChunk::Object(0..object.size)];
     let mut in_part = false;
     if let Some(Fault::CutBody { after } | Fault::SilentBody { after }) = fault {
         let sent = take(&mut left, after);
@@ -95,7 +95,7 @@ pub(super) fn read(
     }
     let checked = (whole && !in_part).then(Crc64::default);
     let reader = Reader { object, left, checked, integrity, check };
-    let reading = Reading {
+    let reading = FileBody {
         ahead: reader.next(SMALL_CHUNK, None),
         chunk: SMALL_CHUNK,
         asked: Instant::now(),
@@ -149,7 +149,7 @@ fn flipped(
 }
 
 /// The state of a body that is being sent.
-struct Reading {
+struct FileBody {
     /// The task that reads the next chunk, and returns the reader of the rest.
     ahead: Option<JoinHandle<io::Result<(Bytes, Reader)>>>,
     /// The size of the last chunk that was begun, in bytes.
@@ -160,7 +160,7 @@ struct Reading {
     sent: Option<Bytes>,
 }
 
-impl Reading {
+impl FileBody {
     /// Starts to read the next chunk, when the client has requested this one.
     fn go_on(&mut self, reader: Reader, chunk: &Bytes) {
         let is_quick = self.asked.elapsed() < QUICK;
@@ -174,7 +174,7 @@ impl Reading {
 /// The rest of a body that is still to be read.
 struct Reader {
     object: Object,
-    left: VecDeque<Piece>,
+    left: VecDeque<BodyChunk>,
     /// The checksum of the bytes so far, if the whole object is read.
     checked: Option<Crc64>,
     integrity: Arc<Integrity>,
@@ -197,8 +197,8 @@ impl Reader {
         Some(spawn_blocking(move || Ok((self.read(pieces, sent)?.freeze(), self))))
     }
 
-    fn read(&mut self, pieces: VecDeque<Piece>, sent: Option<Bytes>) -> io::Result<BytesMut> {
-        let wanted = pieces.iter().map(Piece::length).sum::<u64>();
+    fn read(&mut self, pieces: VecDeque<BodyChunk>, sent: Option<Bytes>) -> io::Result<BytesMut> {
+        let wanted = pieces.iter().map(BodyChunk::length).sum::<u64>();
         let wanted = usize::try_from(wanted).map_err(io::Error::other)?;
         // New memory must be cleared, and the system maps it page by page. A chunk for a slow client does not reuse
         // the memory of a large one.
@@ -211,8 +211,8 @@ impl Reader {
             let (now, later) =
                 left.split_at_mut(usize::try_from(piece.length()).map_err(io::Error::other)?);
             match piece {
-                Piece::Text(text) => now.copy_from_slice(&text),
-                Piece::Object(range) => {
+                BodyChunk::Text(text) => now.copy_from_slice(&text),
+                BodyChunk::Object(range) => {
                     let mut file = &self.object.file;
                     file.seek(SeekFrom::Start(range.start))?;
                     file.read_exact(now)?;
@@ -228,7 +228,7 @@ impl Reader {
         {
             self.integrity.compare(&self.object, checked.finish())?;
         }
-        match self.check.found_damage() {
+        match self.check.record_damage() {
             true => Err(self.object.damaged()),
             false => Ok(chunk),
         }
@@ -255,13 +255,13 @@ mod tests {
 
     #[test]
     fn pieces_are_taken_by_bytes() {
-        let text = |text: &'static str| Piece::Text(Bytes::from_static(text.as_bytes()));
-        let all = [text("head"), Piece::Object(10..20), text(""), text("end")];
-        let taken = |left: &mut VecDeque<Piece>, bytes| Vec::from(take(left, bytes));
+        let text = |text: &'static str| BodyChunk::Text(Bytes::from_static(text.as_bytes()));
+        let all = [text("head"), BodyChunk::Object(10..20), text(""), text("end")];
+        let taken = |left: &mut VecDeque<BodyChunk>, bytes| Vec::from(take(left, bytes));
         let mut left = VecDeque::from(all);
-        assert_eq!(taken(&mut left, 6), [text("head"), Piece::Object(10..12)]);
+        assert_eq!(taken(&mut left, 6), [text("head"), BodyChunk::Object(10..12)]);
         assert_eq!(taken(&mut left, 0), []);
-        assert_eq!(taken(&mut left, 9), [Piece::Object(12..20), text("e")]);
+        assert_eq!(taken(&mut left, 9), [BodyChunk::Object(12..20), text("e")]);
         assert_eq!(taken(&mut left, 9), [text("nd")]);
         assert_eq!(taken(&mut left, 9), []);
     }

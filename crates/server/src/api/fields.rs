@@ -18,7 +18,7 @@ macro_rules! stated_checksums {
 /// Reads the body of a request with its declared length and checksums. The algorithm `$wanted` is computed as well.
 macro_rules! incoming {
     ($request:ident, $input:ident, $wanted:expr, $fault:expr) => {
-        $crate::api::receive::Incoming {
+        $crate::api::receive::IncomingUpload {
             body: $input.body,
             length: $input.content_length,
             expected: $crate::store::Expected {

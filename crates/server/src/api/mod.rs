@@ -32,7 +32,7 @@ pub(crate) const CUT: HeaderName = HeaderName::from_static("x-sluice-cut");
 
 /// A mark for an answer whose body is in parts, each with a range of the object.
 #[derive(Debug, Clone)]
-pub(crate) struct InParts {
+pub(crate) struct MultipartRanges {
     /// The content type of the answer.
     pub(crate) content_type: String,
 }

@@ -10,7 +10,7 @@ use s3s::dto::{
     HeadObjectOutput, Timestamp,
 };
 use s3s::{S3Error, S3Request, S3Response, S3Result, s3_error};
-use sluicegate_s3select::byteranges::{Asked, Parts};
+use sluicegate_s3select::byteranges::{MultipartBody, RangeHeader};
 
 use crate::counters::Operation;
 use crate::credentials::random_text;
@@ -18,9 +18,9 @@ use crate::store::{
     Algorithm, Checksums, Crc64, Head, Meta, Object, Store, base64_of_crc64, storage_error,
 };
 
-use super::body::{self, Piece};
+use super::body::{self, BodyChunk};
 use super::fields::{conditions, described, with_checksums};
-use super::{Api, InParts, check_customer_key, check_version, etag};
+use super::{Api, MultipartRanges, check_customer_key, check_version, etag};
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
 /// The size up to which an object's checksum is computed for an answer, in bytes.
@@ -33,30 +33,30 @@ fn content_type_of(meta: &Meta) -> &str {
 }
 
 /// The ranges in a Range header.
-enum Asking {
+enum RangeRequest {
     One(dto::Range),
-    Several(Asked),
+    Several(RangeHeader),
 }
 
 /// The part of an object that a request returns.
 struct Slice {
-    pieces: Vec<Piece>,
+    pieces: Vec<BodyChunk>,
     /// The value of `Content-Range`. `None` for the whole object or several ranges.
     content_range: Option<String>,
     /// The mark and content type of an answer in parts.
-    in_parts: Option<InParts>,
+    in_parts: Option<MultipartRanges>,
     whole: bool,
 }
 
 impl Slice {
     fn length(&self) -> Option<i64> {
-        i64::try_from(self.pieces.iter().map(Piece::length).sum::<u64>()).ok()
+        i64::try_from(self.pieces.iter().map(BodyChunk::length).sum::<u64>()).ok()
     }
 }
 
 fn slice(
     head: &Head,
-    asking: Option<Asking>,
+    asking: Option<RangeRequest>,
     part: Option<i32>,
     content_type: &str,
 ) -> S3Result<Slice> {
@@ -66,13 +66,13 @@ fn slice(
             return Err(s3_error!(InvalidRequest, "a range and a part number exclude each other"));
         }
         (None, None) => {
-            let pieces = vec![Piece::Object(0..size)];
+            let pieces = vec![BodyChunk::Object(0..size)];
             return Ok(Slice { pieces, content_range: None, in_parts: None, whole: true });
         }
         // An empty object has no ranges, not even an empty suffix.
         (Some(_), None) if size == 0 => return Err(s3_error!(InvalidRange)),
-        (Some(Asking::One(range)), None) => vec![range.check(size)?],
-        (Some(Asking::Several(asked)), None) => asked.within(size),
+        (Some(RangeRequest::One(range)), None) => vec![range.check(size)?],
+        (Some(RangeRequest::Several(asked)), None) => asked.resolve(size),
         (None, Some(part)) => vec![part_range(&head.meta, size, part)?],
     };
     match ranges.as_slice() {
@@ -82,23 +82,23 @@ fn slice(
             let content_range = format!("bytes {}-{last}/{size}", range.start);
             Ok(Slice {
                 content_range: (size > 0).then_some(content_range),
-                pieces: vec![Piece::Object(range.clone())],
+                pieces: vec![BodyChunk::Object(range.clone())],
                 in_parts: None,
                 whole: size == 0,
             })
         }
         several => {
-            let parts = Parts::new(
+            let parts = MultipartBody::new(
                 random_text(BOUNDARY).map_err(S3Error::internal_error)?,
                 content_type.to_owned(),
                 size,
             );
             let mut pieces = Vec::with_capacity(2 * several.len() + 1);
             for range in several {
-                pieces.extend([parts.head(range).into(), Piece::Object(range.clone())]);
+                pieces.extend([parts.head(range).into(), BodyChunk::Object(range.clone())]);
             }
             pieces.push(parts.end().into());
-            let in_parts = Some(InParts { content_type: parts.content_type() });
+            let in_parts = Some(MultipartRanges { content_type: parts.content_type() });
             Ok(Slice { pieces, content_range: None, in_parts, whole: false })
         }
     }
@@ -177,13 +177,13 @@ fn expires(seconds: Option<u64>) -> Option<Timestamp> {
 }
 
 impl Api {
-    /// Answers a request, whose extensions contain [`Asked`] if it is about several ranges. `s3s` does not support
-    /// these. An answer in parts has [`InParts`] among its extensions.
+    /// Answers a request, whose extensions contain [`RangeHeader`] if it is about several ranges. `s3s` does not support
+    /// these. An answer in parts has [`MultipartRanges`] among its extensions.
     pub(super) async fn get_object(
         &self,
         mut request: S3Request<GetObjectInput>,
     ) -> S3Result<S3Response<GetObjectOutput>> {
-        let several = request.extensions.remove::<Asked>().map(Asking::Several);
+        let several = request.extensions.remove::<RangeHeader>().map(RangeRequest::Several);
         let input = request.input;
         let fault = self.begin(Operation::GetObject, &input.bucket, &input.key).await?;
         check_version(input.version_id.as_deref())?;
@@ -207,7 +207,7 @@ impl Api {
         let (object, check) = self.blocking(open).await?;
         let head = Head { size: object.size, modified: object.modified, meta: object.meta.clone() };
         conditions.check(&head.meta.etag, head.modified)?;
-        let asking = several.or_else(|| input.range.map(Asking::One));
+        let asking = several.or_else(|| input.range.map(RangeRequest::One));
         let asking = asking.filter(|_| is_about(&request.headers, &head));
         let content_type = input.response_content_type.as_deref();
         let content_type = content_type.unwrap_or_else(|| content_type_of(&head.meta));
@@ -241,7 +241,7 @@ impl Api {
         });
         let head = head.await?;
         conditions.check(&head.meta.etag, head.modified)?;
-        let asking = input.range.map(Asking::One);
+        let asking = input.range.map(RangeRequest::One);
         let slice = slice(&head, asking, input.part_number, content_type_of(&head.meta))?;
         let length = slice.length();
         Ok(described!(head, slice, length, input, HeadObjectOutput {}))

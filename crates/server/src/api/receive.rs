@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::faults::Fault;
 use crate::received::BodyState;
-use crate::store::{Algorithm, Draft, Expected, Store, Written};
+use crate::store::{Algorithm, Draft, Expected, FinishedDraft, Store};
 
 use super::Api;
 
@@ -29,7 +29,7 @@ const BATCH_TIME: Duration = Duration::from_millis(5);
 const TRAILER_SIGNATURE: HeaderName = HeaderName::from_static("x-amz-trailer-signature");
 
 /// An upload: its body, and what is declared about it.
-pub(super) struct Incoming {
+pub(super) struct IncomingUpload {
     pub(super) body: Option<StreamingBlob>,
     pub(super) length: Option<i64>,
     pub(super) expected: Expected,
@@ -90,10 +90,11 @@ impl Api {
     /// Writes an upload to a draft, checks it against its declared length and checksums, and passes it to `then`.
     pub(super) async fn receive<T: Send + 'static>(
         &self,
-        incoming: Incoming,
-        then: impl FnOnce(&Store, Written) -> S3Result<T> + Send + 'static,
+        incoming: IncomingUpload,
+        then: impl FnOnce(&Store, FinishedDraft) -> S3Result<T> + Send + 'static,
     ) -> S3Result<T> {
-        let Incoming { body, length, mut expected, announced, trailers, state, fault } = incoming;
+        let IncomingUpload { body, length, mut expected, announced, trailers, state, fault } =
+            incoming;
         let length = length.and_then(|length| u64::try_from(length).ok());
         let most = self.limits.upload_bytes;
         if length.is_some_and(|length| length > most) {

@@ -11,7 +11,8 @@ use crate::counters::Operation;
 use crate::faults::Fault;
 use crate::messages::in_words;
 use crate::store::{
-    Algorithm, PartReference, Stated, Store, Upload, WriteConditions, milliseconds, storage_error,
+    Algorithm, DeclaredObject, PartReference, Store, Upload, WriteConditions, milliseconds,
+    storage_error,
 };
 
 use super::buckets::owner;
@@ -23,7 +24,7 @@ use super::writes::{copy_source, from_milliseconds};
 use super::{Api, check_customer_key, etag};
 
 /// The time that a completion may take before its answer begins. Clients wait longer than this for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const WAIT_LIMIT: Duration = Duration::from_secs(2);
 
 fn algorithm_name(algorithm: Option<Algorithm>) -> Option<ChecksumAlgorithm> {
     algorithm.map(|a| ChecksumAlgorithm::from_static(a.name()))
@@ -167,7 +168,7 @@ impl Api {
                 if !source.is_unchanged() {
                     return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
                 }
-                if check.found_damage() {
+                if check.record_damage() {
                     return Err(storage_error(source.damaged()));
                 }
                 store.put_part(&id, &bucket, &key, number, draft.finish()?)
@@ -204,7 +205,7 @@ impl Api {
                 _ => Err(s3_error!(MalformedXML, "a part needs its number and ETag")),
             })
             .collect::<S3Result<Vec<_>>>()?;
-        let stated = Stated {
+        let stated = DeclaredObject {
             checksums: stated_checksums!(input),
             full_object: input.checksum_type.map(|kind| kind.as_str() == ChecksumType::FULL_OBJECT),
             size: input.mpu_object_size,
@@ -235,7 +236,7 @@ impl Api {
                 }
             ))
         };
-        patiently(completion, PATIENCE).await
+        patiently(completion, WAIT_LIMIT).await
     }
 
     pub(super) async fn abort_multipart_upload(

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::store::Object;
 
-use super::Running;
+use super::BackgroundCheck;
 
 /// The minimum number of versions that are remembered. The maximum is twice that, in about 4 MiB.
 const GENERATION: usize = 32_768;
@@ -23,7 +23,7 @@ pub(super) struct Version {
 
 impl Version {
     /// Returns the version of an object; `None` if it has no stored checksum.
-    pub(super) fn of(object: &Object) -> Option<Self> {
+    pub(super) fn from_object(object: &Object) -> Option<Self> {
         let crc64 = object.meta.crc64?;
         let Object { inode, size, modified, .. } = *object;
         Some(Self { inode, size, modified, crc64 })
@@ -39,17 +39,17 @@ impl Version {
 pub(super) enum Entry {
     Whole,
     Damaged,
-    Running(Arc<Running>),
+    Running(Arc<BackgroundCheck>),
 }
 
 /// The most recently used versions, in two generations. A look-up moves a version to the younger one.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct VersionCache {
     young: HashMap<Version, Entry>,
     old: HashMap<Version, Entry>,
 }
 
-impl Known {
+impl VersionCache {
     pub(super) fn get(&mut self, version: &Version) -> Option<Entry> {
         if let Some(entry) = self.young.get(version) {
             return Some(entry.clone());
@@ -85,7 +85,7 @@ mod tests {
             modified: SystemTime::UNIX_EPOCH,
             crc64: 1,
         };
-        let mut known = Known::default();
+        let mut known = VersionCache::default();
         known.set(version(0), Entry::Damaged);
         for inode in 1..5 * GENERATION {
             known.set(version(inode), Entry::Whole);

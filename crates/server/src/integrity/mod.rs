@@ -27,7 +27,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::store::{Crc64, Object};
 
-use known::{Entry, Known, Version};
+use known::{Entry, Version, VersionCache};
 pub(crate) use lanes::run;
 
 /// The size in bytes up to which an object is checked before the answer begins. That takes some milliseconds.
@@ -57,7 +57,7 @@ enum Verdict {
 /// The checks of one server, with their results.
 #[derive(Debug)]
 pub(crate) struct Integrity {
-    known: Mutex<Known>,
+    known: Mutex<VersionCache>,
     /// The queue of background checks. `None` if no object is read only to be checked.
     checks: Option<UnboundedSender<Job>>,
     queue: Arc<Semaphore>,
@@ -68,12 +68,12 @@ pub(crate) struct Integrity {
 pub(crate) enum Check {
     /// The object is undamaged, or is not checked.
     Done,
-    Running(Arc<Running>),
+    Running(Arc<BackgroundCheck>),
 }
 
 /// A check that runs in the background.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct BackgroundCheck {
     verdict: watch::Sender<Verdict>,
     /// True if a statement waits for it, or will soon.
     is_awaited: AtomicBool,
@@ -84,7 +84,7 @@ pub(crate) struct Running {
 pub(crate) struct Job {
     version: Version,
     object: Object,
-    running: Arc<Running>,
+    running: Arc<BackgroundCheck>,
     /// The permit for a place in the queue.
     _place: Option<OwnedSemaphorePermit>,
 }
@@ -102,8 +102,8 @@ impl Drop for Job {
     }
 }
 
-impl Running {
-    fn is_given_up(&self) -> bool {
+impl BackgroundCheck {
+    fn is_abandoned(&self) -> bool {
         *self.verdict.borrow() == Verdict::None
     }
 }
@@ -118,7 +118,7 @@ impl Integrity {
         (Self { known, checks: beside.then_some(checks), queue }, jobs)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn cache(&self) -> MutexGuard<'_, VersionCache> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -155,7 +155,7 @@ impl Integrity {
     /// Returns the known result for an object.
     fn recall(&self, object: &Object) -> io::Result<Check> {
         object.check_length()?;
-        match Version::of(object).and_then(|version| self.known().get(&version)) {
+        match Version::from_object(object).and_then(|version| self.cache().get(&version)) {
             Some(Entry::Damaged) => Err(object.damaged()),
             Some(Entry::Running(running)) => Ok(Check::Running(running)),
             Some(Entry::Whole) | None => Ok(Check::Done),
@@ -170,7 +170,7 @@ impl Integrity {
     pub(crate) fn compare(&self, object: &Object, crc64: u64) -> io::Result<()> {
         self.judge(object, crc64);
         // Bytes that were changed by hand in the meantime are not a version of the object either.
-        match Version::of(object).is_none_or(|version| version.has(crc64)) {
+        match Version::from_object(object).is_none_or(|version| version.has(crc64)) {
             true => Ok(()),
             false => Err(object.damaged()),
         }
@@ -179,12 +179,12 @@ impl Integrity {
     fn before(&self, object: &Object, is_awaited: bool) -> io::Result<Check> {
         let Some(checks) = &self.checks else { return self.recall(object) };
         object.check_length()?;
-        let Some(version) = Version::of(object) else { return Ok(Check::Done) };
-        let mut known = self.known();
+        let Some(version) = Version::from_object(object) else { return Ok(Check::Done) };
+        let mut known = self.cache();
         match known.get(&version) {
             Some(Entry::Whole) => return Ok(Check::Done),
             Some(Entry::Damaged) => return Err(object.damaged()),
-            Some(Entry::Running(running)) if !running.is_given_up() => {
+            Some(Entry::Running(running)) if !running.is_abandoned() => {
                 running.is_awaited.fetch_or(is_awaited, Ordering::Relaxed);
                 return Ok(Check::Running(running));
             }
@@ -202,7 +202,7 @@ impl Integrity {
                 Err(_) => return Ok(Check::Done),
             },
         };
-        let running = Arc::new(Running {
+        let running = Arc::new(BackgroundCheck {
             verdict: watch::Sender::new(Verdict::Pending),
             is_awaited: AtomicBool::new(is_awaited),
         });
@@ -229,7 +229,7 @@ impl Integrity {
 
     /// Returns the verdict for an object with this checksum, and remembers it.
     fn judge(&self, object: &Object, crc64: u64) -> Verdict {
-        let Some(version) = Version::of(object) else { return Verdict::None };
+        let Some(version) = Version::from_object(object) else { return Verdict::None };
         let verdict = match version.has(crc64) {
             true => Verdict::Whole,
             false if object.is_unchanged() => Verdict::Damaged,
@@ -250,7 +250,7 @@ impl Integrity {
             }
             Verdict::Pending | Verdict::None => return verdict,
         };
-        self.known().set(version, entry);
+        self.cache().set(version, entry);
         verdict
     }
 
@@ -258,7 +258,7 @@ impl Integrity {
     fn settle(&self, job: &Job, crc64: Option<u64>) {
         let verdict = crc64.map_or(Verdict::None, |crc64| self.judge(&job.object, crc64));
         if verdict == Verdict::None {
-            self.known().remove(&job.version);
+            self.cache().remove(&job.version);
         }
         job.running.verdict.send_replace(verdict);
     }
@@ -266,7 +266,7 @@ impl Integrity {
 
 impl Check {
     /// Returns true if the object has been found to be damaged.
-    pub(crate) fn found_damage(&self) -> bool {
+    pub(crate) fn record_damage(&self) -> bool {
         self.verdict() == Verdict::Damaged
     }
 

@@ -102,7 +102,7 @@ async fn large_objects_are_checked_in_the_background() {
         let check = integrity.before_range(&object).unwrap();
         check.end().await;
         let damaged = by_hand == Some(false);
-        assert_eq!((check.is_pending(), check.found_damage()), (false, damaged), "{key}");
+        assert_eq!((check.is_pending(), check.record_damage()), (false, damaged), "{key}");
         assert_eq!(is_damage(integrity.before_statement(&object)), damaged, "{key}");
     }
     stop.send(true).unwrap();
@@ -128,7 +128,7 @@ async fn the_queue_is_bounded_and_nobody_waits_for_what_is_not_done() {
     drop(jobs);
     for check in checks.iter().chain([&last, &again]) {
         check.end().await;
-        assert!(!check.found_damage());
+        assert!(!check.record_damage());
     }
     assert!(!integrity.before_range(&objects[0]).unwrap().is_pending());
 }

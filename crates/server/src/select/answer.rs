@@ -30,8 +30,8 @@ use crate::store::{Object, storage_error};
 
 use super::reader::Reader;
 use super::select_error;
-use super::turns::Turn;
-use super::watch::Watch;
+use super::turns::AdmissionPermit;
+use super::watch::Deadline;
 
 /// The time without an event after which a `Cont` is sent, so that no proxy closes the connection as idle.
 const IDLE: Duration = Duration::from_secs(1);
@@ -43,26 +43,26 @@ const QUEUE: usize = 8;
 /// The version of an object that a statement reads. Reading fails once the answer is no longer wanted.
 pub(super) struct Snapshot {
     object: Object,
-    watch: Arc<Watch>,
+    watch: Arc<Deadline>,
     /// The check of the object against its stored checksum.
     check: Check,
 }
 
 impl Snapshot {
-    pub(super) fn new(object: Object, watch: Arc<Watch>, check: Check) -> Self {
+    pub(super) fn new(object: Object, watch: Arc<Deadline>, check: Check) -> Self {
         Self { object, watch, check }
     }
 
     /// Returns the error of the object, if it has been found to be damaged.
     pub(super) fn damage(&self) -> Option<S3Error> {
-        self.check.found_damage().then(|| storage_error(self.object.damaged()))
+        self.check.record_damage().then(|| storage_error(self.object.damaged()))
     }
 
     pub(super) fn etag(&self) -> &str {
         &self.object.meta.etag
     }
 
-    pub(super) fn watch(&self) -> &Arc<Watch> {
+    pub(super) fn watch(&self) -> &Arc<Deadline> {
         &self.watch
     }
 }
@@ -76,7 +76,7 @@ impl ObjectSource for Snapshot {
         if !self.watch.goes_on() {
             return Err(io::Error::other("the answer is no longer wanted"));
         }
-        if self.check.found_damage() {
+        if self.check.record_damage() {
             return Err(self.object.damaged());
         }
         self.object.read_at(offset, buf)
@@ -126,18 +126,18 @@ impl Source {
         // Which groups are returned before the end depends on the division into batches.
         let is_same = sink.sent == 0 || !request.extras.groups;
         let skip = if is_same { sink.sent } else { u64::MAX };
-        let stats = whole.run(&mut Rest { sink, skip })?;
+        let stats = whole.run(&mut SkippingSink { sink, skip })?;
         if is_same { Ok(stats) } else { Err(error) }
     }
 }
 
 /// A sink that skips the bytes that were sent before.
-struct Rest<'a> {
+struct SkippingSink<'a> {
     sink: &'a mut EventSink,
     skip: u64,
 }
 
-impl Sink for Rest<'_> {
+impl Sink for SkippingSink<'_> {
     fn records(&mut self, mut bytes: Bytes) -> ControlFlow<()> {
         let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
         self.skip -= skipped as u64;
@@ -173,8 +173,8 @@ impl Answer {
         evaluation: Evaluation,
         source: Source,
         progress: bool,
-        turn: Turn,
-        watch: Arc<Watch>,
+        turn: AdmissionPermit,
+        watch: Arc<Deadline>,
     ) -> Self {
         let (sender, events) = channel(QUEUE);
         let (events, reader) = (Arc::new(Mutex::new(events)), Arc::clone(turn.reader()));
@@ -231,8 +231,8 @@ fn evaluate(evaluation: Evaluation, source: &Source, mut sink: EventSink) {
 struct EventSink {
     sender: Sender<S3Result<SelectObjectContentEvent>>,
     queue: Weak<Events>,
-    turn: Turn,
-    watch: Arc<Watch>,
+    turn: AdmissionPermit,
+    watch: Arc<Deadline>,
     /// Stops the evaluation when the client has left, its reader is too slow, or it took too long.
     cancellation: Cancellation,
     /// The time for the next `Progress`; `None` if none are requested.
@@ -247,8 +247,8 @@ impl EventSink {
     fn new(
         sender: Sender<S3Result<SelectObjectContentEvent>>,
         queue: Weak<Events>,
-        turn: Turn,
-        watch: Arc<Watch>,
+        turn: AdmissionPermit,
+        watch: Arc<Deadline>,
         progress: Option<Instant>,
         index_bytes: u64,
     ) -> Self {
@@ -413,7 +413,7 @@ mod tests {
         OutputSerialization,
     };
 
-    use super::super::turns::Turns;
+    use super::super::turns::Admission;
 
     fn answer() -> (Sender<S3Result<SelectObjectContentEvent>>, Answer) {
         let (sender, events) = channel(QUEUE);
@@ -421,9 +421,11 @@ mod tests {
         (sender, Answer::new(Arc::new(Mutex::new(events)), reader, Duration::from_millis(1)))
     }
 
-    async fn sink(sender: Sender<S3Result<SelectObjectContentEvent>>) -> (Arc<Turns>, EventSink) {
-        let turns = Arc::new(Turns::new(1));
-        let (turn, watch) = (turns.take().await.unwrap(), Watch::new(None));
+    async fn sink(
+        sender: Sender<S3Result<SelectObjectContentEvent>>,
+    ) -> (Arc<Admission>, EventSink) {
+        let turns = Arc::new(Admission::new(1));
+        let (turn, watch) = (turns.take().await.unwrap(), Deadline::new(None));
         let sink = EventSink::new(sender, Weak::new(), turn, watch, None, 0);
         (turns, sink)
     }
@@ -474,7 +476,7 @@ mod tests {
         let (_, mut sink) = sink(sender).await;
         spawn_blocking(move || {
             sink.sent = 5;
-            let mut rest = Rest { skip: sink.sent, sink: &mut sink };
+            let mut rest = SkippingSink { skip: sink.sent, sink: &mut sink };
             for rows in ["ab", "cdef", "", "gh"] {
                 assert!(rest.records(Bytes::from_static(rows.as_bytes())).is_continue());
             }
@@ -493,7 +495,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k");
         std::fs::write(&path, "1,2\n3,4\n").unwrap();
-        let (object, watch) = (Object::of_file(&path), Watch::new(None));
+        let (object, watch) = (Object::of_file(&path), Deadline::new(None));
         let snapshot = Snapshot::new(object, Arc::clone(&watch), Check::Done);
         let snapshot: Arc<dyn ObjectSource> = Arc::new(snapshot);
         assert_eq!(snapshot.read_at(4, &mut [0; 9]).unwrap(), 4);

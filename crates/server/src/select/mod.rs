@@ -38,8 +38,8 @@ use crate::messages::is_no_xml;
 use crate::store::storage_error;
 
 use answer::{Answer, Snapshot, Source};
-use turns::Turns;
-use watch::Watch;
+use turns::Admission;
+use watch::Deadline;
 
 /// The header with the ETag of the version that an answer was computed from. S3 does not report it.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
@@ -70,13 +70,13 @@ pub(crate) struct Settings {
 pub(crate) struct SelectRoute {
     api: Api,
     documents: Documents,
-    turns: Arc<Turns>,
+    turns: Arc<Admission>,
     settings: Settings,
 }
 
 impl SelectRoute {
     pub(crate) fn new(api: Api, documents: Documents, settings: Settings) -> Self {
-        let turns = Arc::new(Turns::new(settings.slots));
+        let turns = Arc::new(Admission::new(settings.slots));
         Self { api, documents, turns, settings }
     }
 
@@ -110,7 +110,7 @@ impl SelectRoute {
         let request = Arc::new(parsed);
 
         let mut turn = self.turns.take().await?;
-        let watch = Watch::new(self.api.limits.statement_timeout);
+        let watch = Deadline::new(self.api.limits.statement_timeout);
         let (wanted, watching) = (Arc::clone(&request), Arc::clone(&watch));
         let indexes = self.settings.indexes;
         let integrity = Arc::clone(&self.api.integrity);

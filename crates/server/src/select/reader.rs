@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::pace::Pace;
+use crate::pace::MinRate;
 
 /// The rate in bytes per second at which an answer must be read while other statements wait to begin.
 const RATE: u64 = 64 << 10;
 /// The time by which a reader may be behind that rate.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const MAX_DELAY: Duration = Duration::from_secs(2);
 
 /// The client that reads one answer.
 #[derive(Debug)]
 pub(super) struct Reader {
-    pace: Mutex<Pace>,
+    pace: Mutex<MinRate>,
     is_ended: AtomicBool,
     ended: Notify,
 }
 
 impl Reader {
     pub(super) fn new(patience: Duration) -> Self {
-        let pace = Mutex::new(Pace::of(RATE, patience));
+        let pace = Mutex::new(MinRate::with_rate(RATE, patience));
         Self { pace, is_ended: AtomicBool::new(false), ended: Notify::new() }
     }
 

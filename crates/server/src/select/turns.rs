@@ -11,7 +11,7 @@ use sluicegate_s3select::{SelectError, SelectErrorCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
-use super::reader::{PATIENCE, Reader};
+use super::reader::{MAX_DELAY, Reader};
 use super::select_error;
 
 /// The number of statements that may wait, per statement that runs.
@@ -19,10 +19,10 @@ const QUEUE: usize = 4;
 /// The maximum number of begun statements, unless more may run. Each has a thread, and some MiB.
 const MAX_BEGUN: usize = 128;
 /// The interval at which a waiting statement looks for one that may be ended in its favor.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Limits the statements that run, those that have begun, and those that wait to begin.
-pub(super) struct Turns {
+pub(super) struct Admission {
     running: Arc<Semaphore>,
     /// The permits of begun statements, which run or wait for their readers.
     begun: Arc<Semaphore>,
@@ -37,8 +37,8 @@ pub(super) struct Turns {
 }
 
 /// A begun statement. It has its turn unless it is paused.
-pub(super) struct Turn {
-    turns: Arc<Turns>,
+pub(super) struct AdmissionPermit {
+    turns: Arc<Admission>,
     slot: Option<OwnedSemaphorePermit>,
     cores: Option<OwnedSemaphorePermit>,
     threads: usize,
@@ -46,7 +46,7 @@ pub(super) struct Turn {
     _begun: OwnedSemaphorePermit,
 }
 
-impl Turns {
+impl Admission {
     pub(super) fn new(slots: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let queue = slots.saturating_mul(QUEUE);
@@ -57,7 +57,7 @@ impl Turns {
             waiting: AtomicUsize::new(0),
             max_waiting: queue,
             readers: Mutex::default(),
-            patience: PATIENCE,
+            patience: MAX_DELAY,
         }
     }
 
@@ -78,7 +78,7 @@ impl Turns {
             self.end_slowest();
             tokio::select! {
                 begun = &mut begun => return begun,
-                () = sleep(LOOK) => {}
+                () = sleep(POLL_INTERVAL) => {}
             }
         }
     }
@@ -88,14 +88,14 @@ impl Turns {
     /// # Errors
     ///
     /// `Busy` if too many statements are waiting.
-    pub(super) async fn take(self: &Arc<Self>) -> S3Result<Turn> {
+    pub(super) async fn take(self: &Arc<Self>) -> S3Result<AdmissionPermit> {
         let free = |all: &Arc<Semaphore>| Arc::clone(all).try_acquire_owned().ok();
         let begun = free(&self.begun);
         let slot = begun.is_some().then(|| free(&self.running)).flatten();
         let (begun, slot) = match (begun, slot) {
             (Some(begun), Some(slot)) => (begun, slot),
             (begun, _) => {
-                let _place = Place::take(self).ok_or_else(|| {
+                let _place = QueueSlot::take(self).ok_or_else(|| {
                     let message = "too many statements are waiting; retry later";
                     select_error(SelectError::new(SelectErrorCode::Busy, message))
                 })?;
@@ -110,7 +110,14 @@ impl Turns {
         let reader = Arc::new(Reader::new(self.patience));
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         readers.push(Arc::clone(&reader));
-        Ok(Turn { turns, slot: Some(slot), cores: None, threads: 1, reader, _begun: begun })
+        Ok(AdmissionPermit {
+            turns,
+            slot: Some(slot),
+            cores: None,
+            threads: 1,
+            reader,
+            _begun: begun,
+        })
     }
 }
 
@@ -118,7 +125,7 @@ async fn acquire(all: &Arc<Semaphore>) -> S3Result<OwnedSemaphorePermit> {
     Arc::clone(all).acquire_owned().await.map_err(S3Error::internal_error)
 }
 
-impl Turn {
+impl AdmissionPermit {
     /// Takes as many free cores as the statement can use. If no core is free, the statement still runs, on one
     /// thread.
     pub(super) fn take_cores(&mut self, most: usize) {
@@ -152,7 +159,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for AdmissionPermit {
     fn drop(&mut self) {
         let mut readers = self.turns.readers.lock().unwrap_or_else(PoisonError::into_inner);
         readers.retain(|reader| !Arc::ptr_eq(reader, &self.reader));
@@ -160,17 +167,17 @@ impl Drop for Turn {
 }
 
 /// A place in the queue. It is freed on drop, because clients may leave while they wait.
-struct Place<'a>(&'a AtomicUsize);
+struct QueueSlot<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
-    fn take(turns: &'a Turns) -> Option<Self> {
+impl<'a> QueueSlot<'a> {
+    fn take(turns: &'a Admission) -> Option<Self> {
         let before = turns.waiting.fetch_add(1, Ordering::Relaxed);
         let place = Self(&turns.waiting);
         (before < turns.max_waiting).then_some(place)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -182,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_so_many_statements_wait() {
-        let turns = Arc::new(Turns::new(1));
+        let turns = Arc::new(Admission::new(1));
         let running = turns.take().await.unwrap();
         let mut waiting = tokio::task::JoinSet::new();
         for _ in 0..QUEUE {
@@ -205,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_for_a_reader_lets_others_run() {
-        let turns = Arc::new(Turns::new(1));
+        let turns = Arc::new(Admission::new(1));
         let all = turns.cores.available_permits();
         let mut paused = turns.take().await.unwrap();
         paused.take_cores(usize::MAX);
@@ -226,7 +233,7 @@ mod tests {
 
     #[tokio::test]
     async fn those_that_are_begun_are_bounded() {
-        let turns = Arc::new(Turns::new(1));
+        let turns = Arc::new(Admission::new(1));
         let mut begun = Vec::new();
         for _ in 0..QUEUE {
             let mut turn = turns.take().await.unwrap();
@@ -241,7 +248,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_slowest_reader_gives_way_to_who_waits_to_begin() {
-        let turns = Arc::new(Turns { patience: Duration::ZERO, ..Turns::new(1) });
+        let turns = Arc::new(Admission { patience: Duration::ZERO, ..Admission::new(1) });
         let mut begun = Vec::new();
         for _ in 0..QUEUE {
             let mut turn = turns.take().await.unwrap();

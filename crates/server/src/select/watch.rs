@@ -8,7 +8,7 @@ use s3s::{S3Error, S3ErrorCode};
 
 /// The conditions for one statement, shared by all threads of its evaluation.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct Deadline {
     started: Instant,
     limit: Option<Duration>,
     /// The time that the statement waited for its turn or its reader, in nanoseconds.
@@ -19,16 +19,16 @@ pub(super) struct Watch {
 
 /// A guard that registers the client's leaving if it is dropped before the answer begins.
 #[derive(Debug)]
-pub(super) struct Awaited(Option<Arc<Watch>>);
+pub(super) struct DisconnectGuard(Option<Arc<Deadline>>);
 
-impl Awaited {
+impl DisconnectGuard {
     /// Registers that the answer begins.
     pub(super) fn end(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Awaited {
+impl Drop for DisconnectGuard {
     fn drop(&mut self) {
         if let Some(watch) = self.0.take() {
             watch.left.store(true, Ordering::Relaxed);
@@ -36,15 +36,15 @@ impl Drop for Awaited {
     }
 }
 
-impl Watch {
+impl Deadline {
     pub(super) fn new(limit: Option<Duration>) -> Arc<Self> {
         let (waited, left) = (AtomicU64::new(0), AtomicBool::new(false));
         Arc::new(Self { started: Instant::now(), limit, waited, left })
     }
 
     /// Returns the guard for the time until the answer begins.
-    pub(super) fn awaited(self: &Arc<Self>) -> Awaited {
-        Awaited(Some(Arc::clone(self)))
+    pub(super) fn awaited(self: &Arc<Self>) -> DisconnectGuard {
+        DisconnectGuard(Some(Arc::clone(self)))
     }
 
     /// Returns true if the answer is still wanted and there is time left.
@@ -91,7 +91,7 @@ mod tests {
         let long_ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
         let watch = |limit| {
             let (waited, left) = (AtomicU64::new(0), AtomicBool::new(false));
-            Watch { started: long_ago, limit, waited, left }
+            Deadline { started: long_ago, limit, waited, left }
         };
         assert!(!watch(None).is_overdue());
         assert!(!watch(Some(Duration::from_secs(1000))).is_overdue());
@@ -103,11 +103,11 @@ mod tests {
 
     #[test]
     fn who_leaves_before_there_is_an_answer_wants_none() {
-        let watch = Watch::new(None);
+        let watch = Deadline::new(None);
         watch.awaited().end();
         assert!(watch.goes_on());
         drop(watch.awaited());
         assert!(!watch.goes_on());
-        assert!(!Watch::new(Some(Duration::ZERO)).goes_on());
+        assert!(!Deadline::new(Some(Duration::ZERO)).goes_on());
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The file to read an attribute of.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Of<'a> {
+pub(super) enum XattrTarget<'a> {
     Open(&'a File),
     /// A path. Symbolic links are not followed.
     Named(&'a Path),
@@ -20,7 +20,7 @@ pub(super) fn are_kept(directory: &Path) -> bool {
     let probe = || -> io::Result<bool> {
         let file = tempfile::tempfile_in(directory)?;
         set(&file, b"probe")?;
-        Ok(get(Of::Open(&file)).as_deref() == Some(b"probe"))
+        Ok(get(XattrTarget::Open(&file)).as_deref() == Some(b"probe"))
     };
     probe().unwrap_or(false)
 }
@@ -39,12 +39,12 @@ mod imp {
     const USUAL: usize = 1024;
 
     /// Returns the attribute, if it can be read.
-    pub(crate) fn get(of: Of<'_>) -> Option<Vec<u8>> {
+    pub(crate) fn get(of: XattrTarget<'_>) -> Option<Vec<u8>> {
         let mut value = vec![0; USUAL];
         loop {
             let read = match of {
-                Of::Open(file) => fgetxattr(file, NAME, value.as_mut_slice()),
-                Of::Named(path) => lgetxattr(path, NAME, value.as_mut_slice()),
+                XattrTarget::Open(file) => fgetxattr(file, NAME, value.as_mut_slice()),
+                XattrTarget::Named(path) => lgetxattr(path, NAME, value.as_mut_slice()),
             };
             match read {
                 Ok(length) => {
@@ -68,7 +68,7 @@ mod imp {
 mod imp {
     use super::*;
 
-    pub(crate) fn get(_: Of<'_>) -> Option<Vec<u8>> {
+    pub(crate) fn get(_: XattrTarget<'_>) -> Option<Vec<u8>> {
         None
     }
 

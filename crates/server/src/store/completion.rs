@@ -32,7 +32,7 @@ const MIN_PART: u64 = 5 * 1024 * 1024;
 
 /// The object that an upload became.
 #[derive(Debug, Serialize, Deserialize)]
-struct Completed {
+struct CompletionOutcome {
     bucket: String,
     key: String,
     meta: Meta,
@@ -43,7 +43,7 @@ struct Completed {
 
 /// The properties that a client states for the object that an upload will become.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stated {
+pub(crate) struct DeclaredObject {
     pub(crate) checksums: Checksums,
     /// True if the checksums are of all bytes, false if they are of the parts' checksums. `None` if the client does
     /// not state it.
@@ -65,14 +65,14 @@ impl Store {
         id: &str,
         place: (&str, &str),
         references: &[PartReference],
-        stated: &Stated,
+        stated: &DeclaredObject,
         conditions: &WriteConditions,
     ) -> S3Result<Meta> {
         check_id(id)?;
         // Concurrent requests run one after the other, so the second finds the result of the first.
         let lock = id.bytes().fold(0, |sum, byte| sum + usize::from(byte)) % self.completions.len();
         let _one = self.completions[lock].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Completed { meta, stated: before, .. }) = self.completed(id, place)? {
+        if let Some(CompletionOutcome { meta, stated: before, .. }) = self.completed(id, place)? {
             // A repeated request names the same parts.
             if meta.etag != etag(references) {
                 return Err(no_upload());
@@ -136,8 +136,13 @@ impl Store {
     }
 
     /// Returns the object that the upload became, if it was completed.
-    fn completed(&self, id: &str, (bucket, key): (&str, &str)) -> S3Result<Option<Completed>> {
-        let noted = read_json::<Completed>(&self.own("completed").join(format!("{id}.json")));
+    fn completed(
+        &self,
+        id: &str,
+        (bucket, key): (&str, &str),
+    ) -> S3Result<Option<CompletionOutcome>> {
+        let noted =
+            read_json::<CompletionOutcome>(&self.own("completed").join(format!("{id}.json")));
         if let Some(completed) = noted {
             let same = completed.bucket == bucket && completed.key == key;
             return if same { Ok(Some(completed)) } else { Err(no_upload()) };
@@ -150,7 +155,7 @@ impl Store {
         let stated = Checksums::default();
         self.note_completion(id, (bucket, key), &head.meta, &stated).map_err(storage_error)?;
         let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        Ok(Some(Completed { bucket, key, meta: head.meta, stated }))
+        Ok(Some(CompletionOutcome { bucket, key, meta: head.meta, stated }))
     }
 
     /// Writes the note about a completed upload, and removes the upload.
@@ -162,7 +167,8 @@ impl Store {
         stated: &Checksums,
     ) -> io::Result<()> {
         let (bucket, key, stated) = (bucket.to_owned(), key.to_owned(), stated.clone());
-        let completed = serde_json::to_vec(&Completed { bucket, key, meta: meta.clone(), stated })?;
+        let completed =
+            serde_json::to_vec(&CompletionOutcome { bucket, key, meta: meta.clone(), stated })?;
         let directory = self.own("completed");
         self.disk.publish_bytes(&directory.join(format!("{id}.json")), &completed)?;
         self.disk.sync_names(&directory)?;
@@ -274,7 +280,7 @@ impl Store {
 }
 
 /// Refuses an object whose size differs from the stated one.
-fn check_size(stated: &Stated, size: u64) -> S3Result<()> {
+fn check_size(stated: &DeclaredObject, size: u64) -> S3Result<()> {
     match stated.size {
         Some(said) if u64::try_from(said) != Ok(size) => Err(s3_error!(
             InvalidRequest,
@@ -286,7 +292,7 @@ fn check_size(stated: &Stated, size: u64) -> S3Result<()> {
 
 /// Refuses an object whose checksum differs from the stated one.
 fn check_sum(algorithm: Algorithm, said: &str, found: &str, composite: bool) -> S3Result<()> {
-    if says(said, found, composite) {
+    if checksum_matches(said, found, composite) {
         return Ok(());
     }
     let header = algorithm.header();
@@ -343,7 +349,7 @@ fn hashed(mut file: &File, algorithms: impl Iterator<Item = Algorithm>) -> io::R
 
 /// Returns true if the stated checksum is the one found. For a checksum of the parts' checksums, some clients, such
 /// as minio-go, leave out the number of parts at its end.
-fn says(said: &str, found: &str, composite: bool) -> bool {
+fn checksum_matches(said: &str, found: &str, composite: bool) -> bool {
     said == found
         || composite && found.rsplit_once('-').is_some_and(|(checksum, _)| checksum == said)
 }
@@ -424,7 +430,7 @@ mod tests {
             ("AAAAAA==", "AAAAAA==", false, true),
             ("AAAAAA==", "AAAAAA==-2", false, false),
         ] {
-            assert_eq!(says(said, found, composite), expected, "{said} {found}");
+            assert_eq!(checksum_matches(said, found, composite), expected, "{said} {found}");
         }
     }
 }

@@ -49,7 +49,7 @@ struct Forcing {
 }
 
 /// A draft whose bytes are all written and hashed.
-pub(crate) struct Written {
+pub(crate) struct FinishedDraft {
     pub(super) file: NamedTempFile,
     pub(crate) size: u64,
     pub(crate) digest: Digest,
@@ -73,7 +73,7 @@ impl Store {
         &self,
         bucket: &str,
         key: &str,
-        written: Written,
+        written: FinishedDraft,
         meta: Meta,
         conditions: &WriteConditions,
     ) -> S3Result<(Meta, SystemTime)> {
@@ -146,7 +146,7 @@ impl Store {
         if !conditions.are_absent() {
             conditions.check(etag.as_deref())?;
         }
-        Ok(self.make_way(directory, key).and_then(|name| {
+        Ok(self.create_directories(directory, key).and_then(|name| {
             self.disk.publish(file, &name)?;
             Ok((name, replaced.map(|found| found.metadata)))
         }))
@@ -213,9 +213,9 @@ impl Draft {
     }
 
     /// Completes the draft and returns its hashes.
-    pub(crate) fn finish(self) -> S3Result<Written> {
+    pub(crate) fn finish(self) -> S3Result<FinishedDraft> {
         self.forcing.end().map_err(storage_error)?;
-        Ok(Written { file: self.file, size: self.size, digest: self.hasher.finish() })
+        Ok(FinishedDraft { file: self.file, size: self.size, digest: self.hasher.finish() })
     }
 }
 
@@ -248,7 +248,7 @@ impl Forcing {
     }
 }
 
-impl Written {
+impl FinishedDraft {
     /// Returns the ETag of an object that is uploaded in one request, which is its MD5.
     pub(crate) fn etag(&self) -> String {
         hex(&self.digest.md5)

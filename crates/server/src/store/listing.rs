@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use s3s::S3Result;
 
-use super::object::{Found, Head, directory_of_prefix, is_absent};
+use super::object::{Head, ObjectFile, directory_of_prefix, is_absent};
 use super::paths::MAX_KEY;
 use super::window::{Window, past};
 use super::{Store, storage_error};
@@ -86,7 +86,7 @@ impl Store {
     fn entry(&self, bucket: &str, key: &str, path: &Path) -> io::Result<Option<Entry>> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
-                let found = Found { path: path.to_owned(), metadata };
+                let found = ObjectFile { path: path.to_owned(), metadata };
                 match self.describe(bucket, key, &found) {
                     Ok(head) => Ok(Some(Entry { key: key.to_owned(), head })),
                     Err(e) if is_absent(&e) => Ok(None),

@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::attributes::{self, Of};
+use super::attributes::{self, XattrTarget};
 use super::checksum::Checksums;
 use super::paths::{hash, hex};
 use super::{Store, object::damaged, object::inode};
@@ -70,12 +70,12 @@ pub(crate) struct Meta {
     pub(crate) upload: Option<String>,
     /// The state of the bytes, which is determined on reading.
     #[serde(skip)]
-    pub(crate) since: Since,
+    pub(crate) since: ContentStatus,
 }
 
 /// The state of the bytes, compared with those that the metadata was written for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Since {
+pub(crate) enum ContentStatus {
     /// The bytes are unchanged, or there is no metadata.
     #[default]
     Stored,
@@ -91,9 +91,9 @@ impl Meta {
     /// Refuses an object that the disk or the file system has damaged.
     pub(crate) fn check_since(&self, bucket: &str, key: &str, size: u64) -> io::Result<()> {
         let what = match self.since {
-            Since::Stored | Since::Changed => return Ok(()),
-            Since::Cut => "an object has another length on disk than was stored",
-            Since::Unreadable => "the metadata of an object cannot be read",
+            ContentStatus::Stored | ContentStatus::Changed => return Ok(()),
+            ContentStatus::Cut => "an object has another length on disk than was stored",
+            ContentStatus::Unreadable => "the metadata of an object cannot be read",
         };
         tracing::error!(bucket, key, size, "{what}");
         Err(damaged())
@@ -112,7 +112,7 @@ struct Attribute {
 
 /// Metadata, with the place where it was found.
 #[derive(Debug)]
-pub(super) enum Known {
+pub(super) enum MetadataSource {
     /// The metadata was attached to the file itself.
     Attached(Meta),
     /// The metadata was found by name, or does not exist. It is certain only if the name still leads to the file.
@@ -130,24 +130,27 @@ impl Store {
     pub(super) fn load_meta(
         &self,
         (bucket, key): (&str, &str),
-        of: Of<'_>,
+        of: XattrTarget<'_>,
         metadata: &Metadata,
-    ) -> io::Result<Known> {
+    ) -> io::Result<MetadataSource> {
         let (size, modified) = (metadata.len(), metadata.modified()?);
         let attribute = if self.attributes { attributes::get(of) } else { None };
         let is_attached = attribute.is_some();
         let attribute = attribute.and_then(|json| serde_json::from_slice::<Attribute>(&json).ok());
-        let mut since = Since::Stored;
+        let mut since = ContentStatus::Stored;
         if is_attached && attribute.is_none() {
-            since = Since::Unreadable;
+            since = ContentStatus::Unreadable;
         }
         if let Some(Attribute { size: its_size, modified: its_time, meta }) = attribute {
             match (size == its_size, nanoseconds(modified) == its_time) {
-                (true, true) => return Ok(Known::Attached(meta)),
+                (true, true) => return Ok(MetadataSource::Attached(meta)),
                 (false, true) => {
-                    return Ok(Known::Attached(Meta { since: Since::Cut, ..meta }));
+                    return Ok(MetadataSource::Attached(Meta {
+                        since: ContentStatus::Cut,
+                        ..meta
+                    }));
                 }
-                (_, false) => since = Since::Changed,
+                (_, false) => since = ContentStatus::Changed,
             }
         }
         // An unreadable file counts as absent.
@@ -167,14 +170,14 @@ impl Store {
                     // This is best effort, because the metadata can be found here again.
                     let _ = attach_again(of, metadata, &meta);
                 }
-                Ok(Known::ByName(meta))
+                Ok(MetadataSource::ByName(meta))
             }
             None => {
                 let etag = derived_etag(metadata)?;
                 let meta = Meta { etag, since, ..Meta::default() };
                 Ok(match since {
-                    Since::Unreadable => Known::Attached(meta),
-                    _ => Known::ByName(meta),
+                    ContentStatus::Unreadable => MetadataSource::Attached(meta),
+                    _ => MetadataSource::ByName(meta),
                 })
             }
         }
@@ -233,11 +236,11 @@ fn attach(file: &File, metadata: &Metadata, meta: &Meta) -> io::Result<()> {
 }
 
 /// Converts metadata from a JSON file to an attribute, if the file still has the same bytes.
-fn attach_again(of: Of<'_>, metadata: &Metadata, meta: &Meta) -> io::Result<()> {
+fn attach_again(of: XattrTarget<'_>, metadata: &Metadata, meta: &Meta) -> io::Result<()> {
     let opened;
     let file = match of {
-        Of::Open(file) => file,
-        Of::Named(path) => {
+        XattrTarget::Open(file) => file,
+        XattrTarget::Named(path) => {
             opened = File::open(path)?;
             &opened
         }

@@ -53,9 +53,9 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use crate::error::Error;
 
 pub(crate) use checksum::{Algorithm, Checksums, Crc64, Expected, Hasher, base64_of_crc64};
-pub(crate) use completion::Stated;
+pub(crate) use completion::DeclaredObject;
 pub(crate) use condition::{Conditions, WriteConditions};
-pub(crate) use draft::{Draft, Written};
+pub(crate) use draft::{Draft, FinishedDraft};
 pub(crate) use listing::{Entry, Page, PageRequest};
 pub(crate) use meta::Meta;
 pub(crate) use multipart::{PartReference, Upload, milliseconds};

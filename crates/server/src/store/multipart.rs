@@ -19,7 +19,7 @@ use s3s::{S3Error, S3Result, s3_error};
 use serde::{Deserialize, Serialize};
 
 use super::checksum::{Algorithm, Checksums};
-use super::draft::Written;
+use super::draft::FinishedDraft;
 use super::meta::Meta;
 use super::paths::hex;
 use super::{Store, random, storage_error};
@@ -108,7 +108,7 @@ impl Store {
         bucket: &str,
         key: &str,
         number: i32,
-        mut written: Written,
+        mut written: FinishedDraft,
     ) -> S3Result<PartInfo> {
         let (directory, _) = self.upload(id, bucket, key)?;
         let part = PartInfo {

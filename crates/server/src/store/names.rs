@@ -4,12 +4,12 @@
 #[derive(Debug, Default)]
 pub(super) struct Names {
     text: String,
-    places: Vec<Place>,
+    places: Vec<NameSpan>,
 }
 
 /// The position of a name in the text: its segment, followed by its file name if that differs.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct NameSpan {
     start: u32,
     segment: u16,
     spelled: u16,
@@ -37,8 +37,8 @@ impl<'a> Name<'a> {
     }
 }
 
-impl Place {
-    fn of(self, text: &str) -> Name<'_> {
+impl NameSpan {
+    fn slice(self, text: &str) -> Name<'_> {
         let start = self.start as usize;
         let behind = start + usize::from(self.segment);
         let spelled = &text[behind..behind + usize::from(self.spelled)];
@@ -56,11 +56,11 @@ impl Names {
     }
 
     pub(super) fn get(&self, at: usize) -> Option<Name<'_>> {
-        self.places.get(at).map(|place| place.of(&self.text))
+        self.places.get(at).map(|place| place.slice(&self.text))
     }
 
     pub(super) fn last(&self) -> Option<Name<'_>> {
-        self.places.last().map(|place| place.of(&self.text))
+        self.places.last().map(|place| place.slice(&self.text))
     }
 
     /// Adds a name, unless it is too long to be one.
@@ -71,7 +71,7 @@ impl Names {
         if let (Ok(start), Ok(segment), Ok(length)) = (start, segment, length) {
             self.text.push_str(name.segment);
             self.text.push_str(spelled);
-            self.places.push(Place { start, segment, spelled: length, beside: name.beside });
+            self.places.push(NameSpan { start, segment, spelled: length, beside: name.beside });
         }
     }
 
@@ -88,30 +88,30 @@ impl Names {
 
     /// Returns the index of the first name that is not before `from`, in a sorted list.
     pub(super) fn seek(&self, from: &[u8]) -> usize {
-        self.places.partition_point(|place| place.of(&self.text).segment.as_bytes() < from)
+        self.places.partition_point(|place| place.slice(&self.text).segment.as_bytes() < from)
     }
 
     /// Sorts the names, and keeps only the first name of each segment.
     pub(super) fn sort(&mut self) {
         let text = self.text.as_str();
-        self.places.sort_unstable_by_key(|place| place.of(text));
-        self.places.dedup_by_key(|place| place.of(text).segment);
+        self.places.sort_unstable_by_key(|place| place.slice(text));
+        self.places.dedup_by_key(|place| place.slice(text).segment);
     }
 
     /// Keeps the first names that fit into `memory` bytes, but at least one. Returns the segment of the first name
     /// that is dropped.
     pub(super) fn cut(&mut self, memory: usize) -> Option<String> {
         let mut left = memory;
-        let fits = |place: &&Place| {
+        let fits = |place: &&NameSpan| {
             let length = usize::from(place.segment) + usize::from(place.spelled);
-            let fitting = left.checked_sub(length + size_of::<Place>());
+            let fitting = left.checked_sub(length + size_of::<NameSpan>());
             fitting.inspect(|rest| left = *rest).is_some()
         };
         let count = self.places.iter().take_while(fits).count().max(1);
         let limit = self.get(count)?.segment.to_owned();
         let mut kept =
             Self { text: String::with_capacity(memory), places: Vec::with_capacity(count) };
-        self.places[..count].iter().for_each(|place| kept.push(place.of(&self.text)));
+        self.places[..count].iter().for_each(|place| kept.push(place.slice(&self.text)));
         *self = kept;
         Some(limit)
     }

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 
 use s3s::{S3Result, s3_error};
 
-use super::attributes::Of;
+use super::attributes::XattrTarget;
 use super::condition::WriteConditions;
 use super::draft::ATTEMPTS;
-use super::meta::{Known, Meta, leads_to};
+use super::meta::{Meta, MetadataSource, leads_to};
 use super::paths::{KeyPath, directory_name};
 use super::{Store, storage_error};
 
@@ -104,13 +104,13 @@ pub(crate) struct Head {
 }
 
 /// A file that holds an object.
-pub(super) struct Found {
+pub(super) struct ObjectFile {
     pub(super) path: PathBuf,
     pub(super) metadata: Metadata,
 }
 
 /// The files that were removed, and their directory.
-struct Removed {
+struct RemovedObject {
     directory: PathBuf,
     files: Vec<Metadata>,
 }
@@ -131,11 +131,11 @@ impl Store {
                 continue;
             }
             let modified = metadata.modified().map_err(storage_error)?;
-            let known = self.load_meta((bucket, key), Of::Open(&file), &metadata);
+            let known = self.load_meta((bucket, key), XattrTarget::Open(&file), &metadata);
             let meta = match known.map_err(storage_error)? {
-                Known::Attached(meta) => meta,
-                Known::ByName(meta) if leads_to(&found.path, &metadata) => meta,
-                Known::ByName(_) => continue,
+                MetadataSource::Attached(meta) => meta,
+                MetadataSource::ByName(meta) if leads_to(&found.path, &metadata) => meta,
+                MetadataSource::ByName(_) => continue,
             };
             let (inode, size) = (inode(&metadata), metadata.len());
             let (bucket, key) = (bucket.to_owned(), key.to_owned());
@@ -157,13 +157,16 @@ impl Store {
     }
 
     /// Describes the version that was found, or a later one if it was replaced in the meantime.
-    pub(super) fn describe(&self, bucket: &str, key: &str, found: &Found) -> io::Result<Head> {
+    pub(super) fn describe(&self, bucket: &str, key: &str, found: &ObjectFile) -> io::Result<Head> {
         let mut metadata = found.metadata.clone();
         for _ in 0..ATTEMPTS {
-            let meta = match self.load_meta((bucket, key), Of::Named(&found.path), &metadata)? {
-                Known::Attached(meta) => Some(meta),
-                Known::ByName(meta) => leads_to(&found.path, &metadata).then_some(meta),
-            };
+            let meta =
+                match self.load_meta((bucket, key), XattrTarget::Named(&found.path), &metadata)? {
+                    MetadataSource::Attached(meta) => Some(meta),
+                    MetadataSource::ByName(meta) => {
+                        leads_to(&found.path, &metadata).then_some(meta)
+                    }
+                };
             if let Some(meta) = meta {
                 return Ok(Head { size: metadata.len(), modified: metadata.modified()?, meta });
             }
@@ -175,7 +178,7 @@ impl Store {
         Err(ErrorKind::NotFound.into())
     }
 
-    fn find_object(&self, bucket: &str, key: &str) -> S3Result<Found> {
+    fn find_object(&self, bucket: &str, key: &str) -> S3Result<ObjectFile> {
         Self::check_key(key)?;
         let directory = self.bucket(bucket)?;
         match find(&directory, &KeyPath::new(key)).map_err(storage_error)? {
@@ -193,7 +196,7 @@ impl Store {
     ) -> S3Result<()> {
         let removed = self.unlink(bucket, key, conditions)?;
         self.disk.sync_names(&removed.directory).map_err(storage_error)?;
-        self.forget_removed(bucket, key, &removed);
+        self.drop_removed(bucket, key, &removed);
         Ok(())
     }
 
@@ -212,13 +215,18 @@ impl Store {
             self.disk.sync_names(directory).map_err(storage_error)?;
         }
         let results = removed.into_iter().zip(objects).map(|(removed, (key, _))| {
-            removed.map(|removed| self.forget_removed(bucket, key, &removed))
+            removed.map(|removed| self.drop_removed(bucket, key, &removed))
         });
         Ok(results.collect())
     }
 
     /// Removes an object's names, without forcing the directory.
-    fn unlink(&self, bucket: &str, key: &str, conditions: &WriteConditions) -> S3Result<Removed> {
+    fn unlink(
+        &self,
+        bucket: &str,
+        key: &str,
+        conditions: &WriteConditions,
+    ) -> S3Result<RemovedObject> {
         Self::check_key(key)?;
         let mut directory = self.bucket(bucket)?;
         let path = KeyPath::new(key);
@@ -242,10 +250,10 @@ impl Store {
             self.remove_empty_parents(&directory, &path);
         }
         directory.extend(&path.directories);
-        Ok(Removed { directory, files })
+        Ok(RemovedObject { directory, files })
     }
 
-    fn forget_removed(&self, bucket: &str, key: &str, removed: &Removed) {
+    fn drop_removed(&self, bucket: &str, key: &str, removed: &RemovedObject) {
         for file in &removed.files {
             self.remove_meta(bucket, key, file);
         }
@@ -264,7 +272,7 @@ impl Store {
 
     /// Creates the directories of a key, and returns the file name that is free for it. The caller holds
     /// `names_lock`.
-    pub(super) fn make_way(&self, bucket: &Path, key: &str) -> io::Result<PathBuf> {
+    pub(super) fn create_directories(&self, bucket: &Path, key: &str) -> io::Result<PathBuf> {
         let path = KeyPath::new(key);
         let mut at = bucket.to_owned();
         let segments = key.split('/').map(super::paths::name_beside);
@@ -301,7 +309,7 @@ fn not_ours() -> io::Error {
 }
 
 /// Returns the file that holds a key's object.
-pub(super) fn find(bucket: &Path, path: &KeyPath) -> io::Result<Option<Found>> {
+pub(super) fn find(bucket: &Path, path: &KeyPath) -> io::Result<Option<ObjectFile>> {
     let mut at = bucket.to_owned();
     for name in &path.directories {
         at.push(name);
@@ -315,7 +323,7 @@ pub(super) fn find(bucket: &Path, path: &KeyPath) -> io::Result<Option<Found>> {
     for name in [&path.file, &path.file_beside] {
         let path = at.join(name);
         match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_file() => return Ok(Some(Found { path, metadata })),
+            Ok(metadata) if metadata.is_file() => return Ok(Some(ObjectFile { path, metadata })),
             Ok(_) => {}
             Err(e) if is_absent(&e) => {}
             Err(e) => return Err(e),

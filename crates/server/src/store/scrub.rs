@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use s3s::S3Error;
 
 use super::checksum::{Algorithm, Crc64, Hasher};
-use super::meta::Since;
+use super::meta::ContentStatus;
 use super::paths::hex;
 use super::{Object, PageRequest, Store};
 
@@ -59,8 +59,8 @@ impl Store {
                     let (mut is_changed, mut is_unreadable) = (false, false);
                     let found = match self.get(&bucket.name, &entry.key) {
                         Ok(object) => {
-                            is_changed = object.meta.since == Since::Changed;
-                            is_unreadable = object.meta.since == Since::Unreadable;
+                            is_changed = object.meta.since == ContentStatus::Changed;
+                            is_unreadable = object.meta.since == ContentStatus::Unreadable;
                             check(&object, &mut scrubbed.bytes)
                         }
                         Err(error) if error.code().as_str() == "NoSuchKey" => continue,

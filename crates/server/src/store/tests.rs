@@ -286,7 +286,7 @@ fn put_part(store: &Store, id: &str, key: &str) -> PartReference {
 }
 
 fn complete(store: &Store, id: &str, key: &str, parts: &[PartReference]) {
-    let (stated, always) = (Stated::default(), WriteConditions::default());
+    let (stated, always) = (DeclaredObject::default(), WriteConditions::default());
     store.complete_upload(id, ("bucket", key), parts, &stated, &always).unwrap();
 }
 

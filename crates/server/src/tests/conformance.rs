@@ -3,7 +3,7 @@ use std::sync::Arc;
 use sluicegate_client::{self as client, ConnectOptions};
 use sluicegate_conformance::NoAnswer;
 use sluicegate_conformance::table::{Run, Verdict};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 
 use super::*;
 
@@ -21,9 +21,9 @@ async fn the_server_conforms() {
         request_attempts: 1,
         ..ConnectOptions::default()
     };
-    let client = client::Client::connect(&options, EndpointProfile::sluice()).await.unwrap();
-    let asked = run.ask(async |key, request| {
-        match client.ask("bucket", key, request, &Arc::default()).await {
+    let client = client::Client::connect(&options, StoreCapabilities::sluice()).await.unwrap();
+    let asked = run.run_case(async |key, request| {
+        match client.send("bucket", key, request, &Arc::default()).await {
             Ok(answer) => Ok(Ok(answer)),
             Err(error) => NoAnswer::try_from(error).map(Err),
         }

@@ -198,7 +198,7 @@ fn parts_are_slices_of_the_object() {
             .map(|(a, b)| a.min(b)..a.max(b) + 1)
             .collect();
         let value = byteranges::header(&ranges);
-        let ranges = byteranges::Asked::parse(&value).unwrap().within(size);
+        let ranges = byteranges::RangeHeader::parse(&value).unwrap().resolve(size);
         let (content_type, content_range, body) = runtime.block_on(async {
             let get = fixture.client.get_object().bucket("bucket").key(number.to_string());
             let got = get.range(value).send().await.unwrap();

@@ -26,7 +26,7 @@ use sluicegate_costmodel::storage::StageGraph;
 
 use self::metrics::duration;
 use self::plan::{Node, operator, partitions, scans_without_time};
-use self::printed::Printed;
+use self::printed::PrintedPlan;
 use crate::plan::{Wall, stages};
 use crate::{Error, Import, Query, file};
 
@@ -38,7 +38,7 @@ use crate::{Error, Import, Query, file};
 pub fn read(path: &Path) -> Result<Import, Error> {
     let text = file::text(path)?;
     let at = |(line, message): (u64, String)| Error::line(path, line, message);
-    let printed = Printed::of(&text).map_err(|message| Error::file(path, message))?;
+    let printed = PrintedPlan::parse(&text).map_err(|message| Error::file(path, message))?;
     let is_json = printed.is_json();
     let plan = if is_json {
         pgjson::plan(&printed.plan).map_err(|message| Error::file(path, message))?

@@ -11,13 +11,13 @@ const LABELS: [&str; 4] = [PLAN, "Plan with Full Metrics", "Output Rows", DURATI
 
 /// The parts of printed output.
 #[derive(Debug, Default)]
-pub(super) struct Printed<'a> {
+pub(super) struct PrintedPlan<'a> {
     /// The lines of the plan.
     pub(super) plan: Vec<Line<'a>>,
     pub(super) duration: Option<(u64, String)>,
 }
 
-impl<'a> Printed<'a> {
+impl<'a> PrintedPlan<'a> {
     /// Returns whether the plan is JSON.
     pub(super) fn is_json(&self) -> bool {
         self.plan.first().is_some_and(|(_, line)| line.trim_start().starts_with(JSON))
@@ -28,7 +28,7 @@ impl<'a> Printed<'a> {
     /// # Errors
     ///
     /// If there is no plan with metrics.
-    pub(super) fn of(text: &'a str) -> Result<Self, String> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let lines = (1..).zip(text.lines());
         let border = text.lines().find(|line| is_border(line));
         let mut printed = Self::default();

@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<Import, Error> {
     let failed = |message: String| Error::file(path, message);
     json::bound(text.as_bytes()).map_err(failed)?;
     let value = json::deep(text.as_bytes()).map_err(failed)?;
-    let mut profile = Profile::of(&value).map_err(failed)?;
+    let mut profile = Profile::from_json(&value).map_err(failed)?;
     let mut notes = vec![profile.share_read_bytes()];
     let mut stages = stages(&profile.plan);
     let (wall, note) = if profile.seconds > 0.0 {

@@ -36,7 +36,7 @@ impl Profile {
     /// # Errors
     ///
     /// If it is not a profile, is of an unsupported version, or has an invalid number. The error names the field.
-    pub(super) fn of(value: &Value) -> Result<Self, String> {
+    pub(super) fn from_json(value: &Value) -> Result<Self, String> {
         let (layout, roots) = layout(value)?;
         let [root] = roots.as_slice() else {
             return Err(format!("has {} plans, but a profile has one", roots.len()));

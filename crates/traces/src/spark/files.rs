@@ -10,7 +10,7 @@ use crate::file::regular;
 
 /// A file of a log.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct LogFile {
     pub(super) path: PathBuf,
 }
 
@@ -19,12 +19,12 @@ pub(super) struct Part {
 /// # Errors
 ///
 /// If there is no such file or folder, or no file of a log in the folder.
-pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
+pub(super) fn parts(path: &Path) -> Result<Vec<LogFile>, Error> {
     let failed = |error| Error::open(path, error);
     let metadata = fs::metadata(path).map_err(failed)?;
     if !metadata.is_dir() {
         regular(path, &metadata)?;
-        return Ok(vec![Part { path: path.to_owned() }]);
+        return Ok(vec![LogFile { path: path.to_owned() }]);
     }
     let mut rolled = Vec::new();
     for entry in fs::read_dir(path).map_err(failed)? {
@@ -42,7 +42,7 @@ pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
         let message = "is a folder without events_1_…: give a log, or the folder of a rolled one";
         return Err(Error::file(path, message));
     }
-    Ok(rolled.into_iter().map(|(_, _, path)| Part { path }).collect())
+    Ok(rolled.into_iter().map(|(_, _, path)| LogFile { path }).collect())
 }
 
 /// Returns the number in a file's name: `events_12_app.zstd` → 12.
@@ -50,7 +50,7 @@ fn number(name: &str) -> Option<u64> {
     name.strip_prefix("events_")?.split('_').next()?.parse().ok()
 }
 
-impl Part {
+impl LogFile {
     /// Opens the file and decompresses its text.
     ///
     /// # Errors

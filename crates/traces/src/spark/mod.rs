@@ -29,7 +29,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use self::events::Event;
-use self::files::Part;
+use self::files::LogFile;
 use self::query::Log;
 use crate::{Error, Import};
 
@@ -61,7 +61,7 @@ pub fn read(path: &Path) -> Result<Import, Error> {
     Ok(Import { queries, notes })
 }
 
-fn read_part(part: &Part, log: &mut Log, notes: &mut Vec<String>) -> Result<(), Error> {
+fn read_part(part: &LogFile, log: &mut Log, notes: &mut Vec<String>) -> Result<(), Error> {
     let path = &part.path;
     let mut reader = part.open()?;
     let mut line = Vec::new();

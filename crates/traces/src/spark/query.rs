@@ -7,7 +7,7 @@ use sluicegate_costmodel::storage::StageGraph;
 
 use super::events::Event;
 use super::plan::PlanInfo;
-use super::ran::{Ran, Stages, stages};
+use super::ran::{StageRun, Stages, stages};
 use crate::{Error, Query, name_of};
 
 /// The most stages, queries and executors of a log.
@@ -25,7 +25,7 @@ pub(super) struct Log {
     has_begun: bool,
     executors: Executors,
     executions: BTreeMap<u64, Execution>,
-    stages: BTreeMap<u64, Ran>,
+    stages: BTreeMap<u64, StageRun>,
 }
 
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::plan::{Fragment, PlanInfo, Timer, fragments};
 
 /// The work of a stage so far, over all its attempts.
 #[derive(Debug, Default)]
-pub(super) struct Ran {
+pub(super) struct StageRun {
     parents: Vec<u64>,
     computes: Option<u64>,
     attempts: BTreeMap<u64, Attempt>,
@@ -30,7 +30,7 @@ struct Attempt {
     completed: Option<u64>,
 }
 
-impl Ran {
+impl StageRun {
     pub(super) fn about(&mut self, info: &StageInfo) {
         self.parents.clone_from(&info.parents);
         self.computes = info.computes();
@@ -96,14 +96,18 @@ pub(super) struct Stages {
 }
 
 /// Assembles the stages of a query: those of `ids` that have run, with the help of its plan.
-pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanInfo) -> Stages {
-    let ran: BTreeMap<u64, &Ran> = ids
+pub(super) fn stages(
+    ids: &BTreeSet<u64>,
+    all: &BTreeMap<u64, StageRun>,
+    plan: &PlanInfo,
+) -> Stages {
+    let ran: BTreeMap<u64, &StageRun> = ids
         .iter()
         .filter_map(|id| Some((*id, all.get(id)?)))
         .filter(|(_, stage)| stage.launched().is_some())
         .collect();
     let fragments = fragments(plan);
-    let places = Places::of(&fragments, &ran);
+    let places = StageFragments::from_fragments(&fragments, &ran);
     let mut after = parents(&ran, all);
     for (place, stages) in places.stages.iter().enumerate() {
         let needed = places.needed(&fragments, place);
@@ -114,7 +118,7 @@ pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanI
     // Wait only for stages that began before, so that no log can produce a cycle.
     let began = |id: u64| (ran.get(&id).and_then(|it| it.launched()), id);
     let mut has_untimed_scans = false;
-    let stage = |(id, stage): (&u64, &&Ran)| {
+    let stage = |(id, stage): (&u64, &&StageRun)| {
         let before = after.get(id).into_iter().flatten().copied();
         let before = before.filter(|other| began(*other) < began(*id)).collect();
         let places = places.fragments.get(id).into_iter().flatten();
@@ -130,15 +134,15 @@ pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanI
 }
 
 /// Records which stages ran which fragments.
-struct Places {
+struct StageFragments {
     /// For each fragment, its stages.
     stages: Vec<BTreeSet<u64>>,
     /// For each stage, its fragments.
     fragments: BTreeMap<u64, BTreeSet<usize>>,
 }
 
-impl Places {
-    fn of(fragments: &[Fragment], ran: &BTreeMap<u64, &Ran>) -> Self {
+impl StageFragments {
+    fn from_fragments(fragments: &[Fragment], ran: &BTreeMap<u64, &StageRun>) -> Self {
         let mut of_metric: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (place, fragment) in fragments.iter().enumerate() {
             for metric in &fragment.metrics {
@@ -173,14 +177,17 @@ impl Places {
 
 /// Returns for each stage the stages that ran for its parents: the parents themselves, or earlier stages with the
 /// same result.
-fn parents(ran: &BTreeMap<u64, &Ran>, all: &BTreeMap<u64, Ran>) -> BTreeMap<u64, BTreeSet<u64>> {
+fn parents(
+    ran: &BTreeMap<u64, &StageRun>,
+    all: &BTreeMap<u64, StageRun>,
+) -> BTreeMap<u64, BTreeSet<u64>> {
     let mut computed: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (id, stage) in ran {
         if let Some(what) = stage.computes {
             computed.entry(what).or_default().push(*id);
         }
     }
-    let of_one = |stage: &Ran| {
+    let of_one = |stage: &StageRun| {
         let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
         let mut open = stage.parents.clone();
         while let Some(parent) = open.pop() {
@@ -203,7 +210,7 @@ fn parents(ran: &BTreeMap<u64, &Ran>, all: &BTreeMap<u64, Ran>) -> BTreeMap<u64,
 }
 
 /// Returns a stage with the measurements of its tasks, by the fragments that it ran.
-fn measured(id: u64, stage: &Ran, after: Vec<u64>, fragments: &[&Fragment]) -> Stage {
+fn measured(id: u64, stage: &StageRun, after: Vec<u64>, fragments: &[&Fragment]) -> Stage {
     let thread_seconds = stage.run as f64 / 1e3;
     let (mut scan_seconds, mut filter_seconds) = (0.0, 0.0);
     // A reused operator occurs in a plan more than once.
@@ -266,7 +273,7 @@ mod tests {
 
     /// Returns the stages of a plan. Each stage ran one task of 100 ms that read 500 bytes and added to metrics.
     fn ran(plan: Value, updates: &[&[(u64, u64)]]) -> Stages {
-        let mut all: BTreeMap<u64, Ran> = BTreeMap::new();
+        let mut all: BTreeMap<u64, StageRun> = BTreeMap::new();
         for (id, updates) in (0..).zip(updates) {
             let updates: Vec<_> = updates
                 .iter()
@@ -340,7 +347,7 @@ mod tests {
     /// An executor was lost with the output of a stage, which ran again, partly at the same time as its stragglers.
     #[test]
     fn what_runs_between_attempts_is_not_in_their_time() {
-        let mut stage = Ran::default();
+        let mut stage = StageRun::default();
         for (attempt, launched, finished) in
             [(0, 100, 200), (0, 120, 290), (1, 500, 600), (2, 550, 700)]
         {
@@ -350,7 +357,7 @@ mod tests {
             });
             stage.add(&serde_json::from_value(task).unwrap());
         }
-        let wall = |stage: &Ran| measured(3, stage, Vec::new(), &[]).wall_seconds;
+        let wall = |stage: &StageRun| measured(3, stage, Vec::new(), &[]).wall_seconds;
         assert_eq!((wall(&stage), stage.launched()), (0.39, Some(550)));
         let info = json!({"Stage ID": 3, "Stage Attempt ID": 0, "Completion Time": 210});
         stage.complete(&serde_json::from_value(info).unwrap());
@@ -360,7 +367,7 @@ mod tests {
     /// The lost output is written by a stage with another number, after the first attempt of the stage that reads it.
     #[test]
     fn the_last_attempt_waits_for_what_is_written_again() {
-        let mut all: BTreeMap<u64, Ran> = BTreeMap::new();
+        let mut all: BTreeMap<u64, StageRun> = BTreeMap::new();
         for (id, attempt, launched, parents) in
             [(9, 0, 100, &[][..]), (10, 1, 500, &[]), (11, 0, 300, &[10]), (11, 1, 600, &[10])]
         {

@@ -30,7 +30,7 @@ pub use table::{Seed, Table, UnknownTable};
 /// A request to generate tables of the benchmark.
 pub type Generate = crate::Generate<Table>;
 /// A part of an object that has arrived in the store.
-pub type Advance = crate::Advance<Table>;
+pub type ProgressFn = crate::PartProgress<Table>;
 /// An object that was written.
 pub type WrittenObject = crate::WrittenObject<Table>;
 

@@ -94,7 +94,7 @@ impl DataTable for Table {
         let Share { table, scale, seed: Seed(seed), .. } = share;
         let pages = Self::Rankings.rows(scale);
         let visits = Self::Uservisits.rows(scale);
-        Box::new(NumberedRows::of(share, move |schema, numbers| match table {
+        Box::new(NumberedRows::new(share, move |schema, numbers| match table {
             Self::Rankings => rankings::batch(schema, seed, pages, numbers),
             Self::Uservisits => uservisits::batch(schema, seed, (visits, pages), numbers),
         }))

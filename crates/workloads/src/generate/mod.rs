@@ -155,7 +155,7 @@ impl<T: DataTable> Generate<T> {
 
 /// A part of an object that was uploaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Advance<T> {
+pub struct PartProgress<T> {
     /// The table that the object belongs to.
     pub table: T,
     /// The number of rows since the last call for this object.
@@ -198,7 +198,7 @@ pub struct WrittenObject<T> {
 pub async fn generate<T: DataTable>(
     request: &Generate<T>,
     store: &dyn ObjectStore,
-    progress: &(dyn Fn(Advance<T>) + Send + Sync),
+    progress: &(dyn Fn(PartProgress<T>) + Send + Sync),
 ) -> Result<Vec<WrittenObject<T>>, Error> {
     request.validate()?;
     let mut tables = request.tables.clone();
@@ -252,10 +252,10 @@ async fn write<T: DataTable>(
     share: Share<T>,
     path: Path,
     store: &dyn ObjectStore,
-    progress: &(dyn Fn(Advance<T>) + Send + Sync),
+    progress: &(dyn Fn(PartProgress<T>) + Send + Sync),
 ) -> Result<WrittenObject<T>, Error> {
     let table = share.table;
-    let on_part = |rows, bytes| progress(Advance { table, rows, bytes });
+    let on_part = |rows, bytes| progress(PartProgress { table, rows, bytes });
     let (rows, bytes) = match request.format {
         Format::Csv { header } => {
             upload(store, &path, move |out| T::write_csv(share, header, out), on_part).await?

@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
 
 use super::*;
-use crate::tpch::{Advance, Generate, Table};
+use crate::tpch::{Generate, ProgressFn, Table};
 
 fn request(scale: f64, tables: &[Table], format: Format, objects: usize) -> Generate {
     Generate {
@@ -179,7 +179,7 @@ fn progress_adds_up_to_what_was_written() {
     run(async {
         let request = request(0.002, &Table::ALL, Format::parquet(), 2);
         let seen: Mutex<BTreeMap<Table, (u64, u64)>> = Mutex::default();
-        let progress = |advance: Advance| {
+        let progress = |advance: ProgressFn| {
             let mut seen = seen.lock().unwrap();
             let totals = seen.entry(advance.table).or_default();
             *totals = (totals.0 + advance.rows, totals.1 + advance.bytes);

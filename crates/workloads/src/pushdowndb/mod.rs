@@ -14,6 +14,6 @@ pub use crate::bigdata::Seed;
 /// A request to generate the table.
 pub type Generate = crate::Generate<Table>;
 /// A part of an object that has arrived in the store.
-pub type Advance = crate::Advance<Table>;
+pub type ProgressFn = crate::PartProgress<Table>;
 /// An object that was written.
 pub type WrittenObject = crate::WrittenObject<Table>;

@@ -80,7 +80,7 @@ impl DataTable for Table {
 
     fn batches(share: Share<Self>) -> Box<dyn RecordBatchReader + Send> {
         let Seed(seed) = share.seed;
-        Box::new(NumberedRows::of(share, move |schema, numbers| batch(schema, seed, numbers)))
+        Box::new(NumberedRows::new(share, move |schema, numbers| batch(schema, seed, numbers)))
     }
 }
 

@@ -17,7 +17,7 @@ pub use table::{Table, UnknownTable};
 /// smaller scales, most of the data is in tables of fixed size, of 100 MB in total.
 pub type Generate = crate::Generate<Table>;
 /// A part of an object that has arrived in the store.
-pub type Advance = crate::Advance<Table>;
+pub type ProgressFn = crate::PartProgress<Table>;
 /// An object that was written.
 pub type WrittenObject = crate::WrittenObject<Table>;
 

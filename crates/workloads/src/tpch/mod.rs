@@ -18,6 +18,6 @@ pub use table::{Table, UnknownTable};
 /// A request to generate tables of TPC-H. The scale factor is the specification's: 1 is about 1 GB of CSV.
 pub type Generate = crate::Generate<Table>;
 /// A part of an object that has arrived in the store.
-pub type Advance = crate::Advance<Table>;
+pub type ProgressFn = crate::PartProgress<Table>;
 /// An object that was written.
 pub type WrittenObject = crate::WrittenObject<Table>;

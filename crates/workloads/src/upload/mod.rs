@@ -89,7 +89,7 @@ impl Write for PartWriter {
 
 /// An upload that has begun and is not complete. The store may keep parts of it, and charge for them, so it is
 /// aborted in the background when dropped. [`aborted`] waits for that.
-struct Unfinished(Option<Box<dyn MultipartUpload>>, Option<Open>);
+struct PendingUpload(Option<Box<dyn MultipartUpload>>, Option<Open>);
 
 /// The number of uploads of this process that have begun and are neither complete nor aborted.
 static OPEN: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
@@ -119,7 +119,7 @@ pub async fn aborted() {
     drop(open.wait_for(|open| *open == 0).await);
 }
 
-impl Unfinished {
+impl PendingUpload {
     /// Aborts the upload and waits for that. A failed abort leaves parts to the bucket's lifecycle rules; the
     /// original error is the one to report.
     async fn abort(&mut self) {
@@ -129,7 +129,7 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for PendingUpload {
     fn drop(&mut self) {
         if let (Some(mut upload), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             // The abort is detached on purpose, as the caller that dropped the upload does not wait.
@@ -156,7 +156,7 @@ pub(crate) async fn upload(
         write(&mut writer)?;
         writer.finish()
     });
-    let mut unfinished = Unfinished(None, Some(Open::begin()));
+    let mut unfinished = PendingUpload(None, Some(Open::begin()));
     match send(store, path, parts, &mut unfinished, on_part).await {
         Ok(Some(totals)) => Ok(totals),
         // The writer stopped before the last part, and its error gives the reason.
@@ -181,7 +181,7 @@ async fn send(
     store: &dyn ObjectStore,
     path: &Path,
     mut parts: mpsc::Receiver<Part>,
-    unfinished: &mut Unfinished,
+    unfinished: &mut PendingUpload,
     on_part: impl Fn(u64, u64),
 ) -> object_store::Result<Option<(u64, u64)>> {
     let mut in_flight = FuturesUnordered::new();

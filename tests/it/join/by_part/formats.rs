@@ -8,7 +8,7 @@ use std::path::Path;
 use datafusion::prelude::SessionContext;
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{Order, arranged};
@@ -131,7 +131,7 @@ struct Case {
     bytes: usize,
     range_bytes: usize,
     threads: usize,
-    profile: EndpointProfile,
+    profile: StoreCapabilities,
     partitioned: bool,
     /// True if joins list their keys.
     listed: bool,
@@ -147,15 +147,15 @@ fn case() -> impl Strategy<Value = Case> {
         Order::None,
     ]);
     let no_substring = || {
-        let mut profile = EndpointProfile::sluice();
+        let mut profile = StoreCapabilities::sluice();
         profile.syntax.substring = false;
         profile
     };
     let profile = prop_oneof![
-        3 => Just(EndpointProfile::sluice()),
+        3 => Just(StoreCapabilities::sluice()),
         3 => Just(without_bloom_contains()),
-        2 => Just(EndpointProfile::aws()),
-        1 => Just(EndpointProfile::minio()),
+        2 => Just(StoreCapabilities::aws()),
+        1 => Just(StoreCapabilities::minio()),
         1 => Just(no_substring()),
     ];
     let table = (order, 300..1_500_i64, -900_000..900_000_i64, 1..9_i64, any::<u64>());
@@ -215,7 +215,7 @@ async fn run(
         let bytes = format.write(&stock, local.path(), keys).await;
         store.put(&format!("{folder}/{name}.{extension}"), bytes);
     }
-    let profile = EndpointProfile { max_expression_bytes: case.bytes, ..case.profile.clone() };
+    let profile = StoreCapabilities { max_expression_bytes: case.bytes, ..case.profile.clone() };
     let builder = store.builder().scan(Scan::Select).profile(profile).threads(case.threads);
     let engine = builder.build().await.unwrap();
     for name in ["b", "p"] {
@@ -308,7 +308,7 @@ async fn each_parquet_object_is_asked_about_its_keys() {
         let bytes = Format::Parquet.write(&stock, local.path(), keys).await;
         store.put(&format!("{name}.parquet"), bytes);
     }
-    let profile = EndpointProfile { max_expression_bytes: 2_048, ..without_bloom_contains() };
+    let profile = StoreCapabilities { max_expression_bytes: 2_048, ..without_bloom_contains() };
     let builder = store.builder().scan(Scan::Select).profile(profile);
     let engine = builder.build().await.unwrap();
     for name in ["b", "p"] {

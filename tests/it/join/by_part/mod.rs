@@ -11,7 +11,7 @@ use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::internals::s3_scan::as_select_scan;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::tpch::{self, generate};
 
@@ -90,7 +90,7 @@ async fn tables(order: Order, rows_of_p: i64, every: i64) -> Store {
 const SQL: &str = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w = 1";
 
 async fn engine(store: &Store, bytes: usize, range_bytes: usize) -> Engine {
-    let profile = EndpointProfile { max_expression_bytes: bytes, ..without_bloom_contains() };
+    let profile = StoreCapabilities { max_expression_bytes: bytes, ..without_bloom_contains() };
     let engine = store.builder().scan(Scan::Select).profile(profile).build().await.unwrap();
     for (table, columns) in [("b", "k BIGINT, w INT"), ("p", "k BIGINT, v VARCHAR")] {
         let ddl = format!(
@@ -260,7 +260,7 @@ async fn the_orders_of_query_3_reach_lineitem() {
     generate(&tables, &bucket, &|_| ()).await.unwrap();
     let whole = without_bloom_contains();
     let bytes = whole.max_expression_bytes as f64 * SCALE;
-    let profile = EndpointProfile { max_expression_bytes: bytes as usize, ..whole };
+    let profile = StoreCapabilities { max_expression_bytes: bytes as usize, ..whole };
     let mut returned = Vec::new();
     for strategy in ["filtered", "bloom", "auto"] {
         let builder = store.builder().scan(Scan::Select).profile(profile.clone());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::node::{COMMAND, Said, Task, Told};
+use super::node::{COMMAND, NodeCommand, NodeReply, Task};
 use crate::failure::{Failure, Result};
 
 /// Interval at which the processes are checked.
@@ -19,14 +19,14 @@ const GLANCE: Duration = Duration::from_millis(200);
 /// ends in any other way, because each ends when its input does.
 pub(super) struct Children {
     until: Instant,
-    all: Vec<Running>,
+    all: Vec<ChildProcess>,
 }
 
-struct Running {
+struct ChildProcess {
     what: &'static str,
     child: Child,
     to: ChildStdin,
-    from: Receiver<Option<Said>>,
+    from: Receiver<Option<NodeReply>>,
 }
 
 impl Children {
@@ -58,14 +58,14 @@ impl Children {
                 }
             }
         });
-        self.all.push(Running { what: task.name(), child, to, from });
+        self.all.push(ChildProcess { what: task.name(), child, to, from });
         let number = self.all.len() - 1;
         self.write(number, task)?;
         Ok(number)
     }
 
     /// Sends a message to a process.
-    pub(super) fn tell(&mut self, number: usize, told: &Told) -> Result<()> {
+    pub(super) fn send(&mut self, number: usize, told: &NodeCommand) -> Result<()> {
         self.write(number, told)
     }
 
@@ -82,7 +82,7 @@ impl Children {
     /// # Errors
     ///
     /// If any process fails first, or the time is over.
-    pub(super) fn hear(&mut self, number: usize) -> Result<Said> {
+    pub(super) fn receive(&mut self, number: usize) -> Result<NodeReply> {
         loop {
             let running = &self.all[number];
             let left = self.until.saturating_duration_since(Instant::now());

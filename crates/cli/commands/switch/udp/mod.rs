@@ -5,16 +5,16 @@ pub(super) mod node;
 
 use std::time::{Duration, Instant};
 
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, PacketContents};
 use sluicegate_pruning::algorithm::join::BUILD_A;
 use sluicegate_pruning::experiment::trial::Run;
 use sluicegate_pruning::protocol::{
-    Agreed, Answer, Entry, Faults, MasterCounts, SwitchCounts, SwitchNode, WorkerCounts,
+    Answer, Entry, Faults, MasterCounts, SharedConfig, SwitchCounts, SwitchNode, WorkerCounts,
 };
 use sluicegate_pruning::switch::Relation;
 
 use self::children::Children;
-use self::node::{Said, Task, Told};
+use self::node::{NodeCommand, NodeReply, Task};
 use super::run::stream;
 use crate::args::switch::Variant;
 use crate::args::udp::UdpArgs;
@@ -74,7 +74,7 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
             .with_hint("Take fewer: generated:SHAPE:entries=N."));
     }
     let program = configured.program();
-    let agreed = Agreed {
+    let agreed = SharedConfig {
         query,
         values: program.values,
         workers: args.workers,
@@ -92,7 +92,7 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
     // Check the parameters before starting any process.
     SwitchNode::new(agreed, &program, faults.clone())?;
     let ended = through(agreed, configured, faults, rows, until)?;
-    let Ended { workers, switch, master, answer } = &ended;
+    let RunResults { workers, switch, master, answer } = &ended;
     let expected = query.answer(&all);
     let is_right = *answer == expected;
     let said = if is_right { "unchanged".to_owned() } else { "WRONG".to_owned() };
@@ -126,10 +126,10 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
 }
 
 /// Divides the rows of every table evenly among the workers.
-fn shared(stream: &[Run], carries: Carries, workers: u16) -> Vec<Vec<Entry>> {
+fn shared(stream: &[Run], carries: PacketContents, workers: u16) -> Vec<Vec<Entry>> {
     let mut rows = vec![Vec::new(); workers.into()];
     for run in stream {
-        let table = u8::from(carries == Carries::KeyOfEither && run.flow != BUILD_A);
+        let table = u8::from(carries == PacketContents::KeyOfEither && run.flow != BUILD_A);
         let all = Entry::rows(carries, table, &run.columns);
         let share = all.len().div_ceil(workers.into()).max(1);
         rows.iter_mut().zip(all.chunks(share)).for_each(|(rows, part)| rows.extend(part));
@@ -138,7 +138,7 @@ fn shared(stream: &[Run], carries: Carries, workers: u16) -> Vec<Vec<Entry>> {
 }
 
 /// The final reports of all processes.
-struct Ended {
+struct RunResults {
     workers: Vec<WorkerCounts>,
     switch: SwitchCounts,
     master: MasterCounts,
@@ -147,12 +147,12 @@ struct Ended {
 
 /// Starts the processes, waits until the workers are done, and collects the counts.
 fn through(
-    agreed: Agreed,
+    agreed: SharedConfig,
     configured: Configured,
     faults: Faults,
     rows: Vec<Vec<Entry>>,
     until: Instant,
-) -> Result<Ended> {
+) -> Result<RunResults> {
     let mut all = Children::new(until);
     let switch = all.start(&Task::Switch { agreed, configured, faults })?;
     let master = all.start(&Task::Master { agreed })?;
@@ -160,37 +160,37 @@ fn through(
     for (number, rows) in (0..).zip(rows) {
         workers.push(all.start(&Task::Worker { agreed, number, rows })?);
     }
-    let port = |said: Said| match said {
-        Said::Port(port) => Ok(port),
+    let port = |said: NodeReply| match said {
+        NodeReply::Port(port) => Ok(port),
         other => Err(odd(&other)),
     };
-    let switch_port = port(all.hear(switch)?)?;
-    let master_port = port(all.hear(master)?)?;
+    let switch_port = port(all.receive(switch)?)?;
+    let master_port = port(all.receive(master)?)?;
     let worker_ports =
-        workers.iter().map(|&worker| port(all.hear(worker)?)).collect::<Result<Vec<_>>>()?;
-    all.tell(switch, &Told::Switched { master: master_port, workers: worker_ports })?;
-    all.tell(master, &Told::Switch(switch_port))?;
+        workers.iter().map(|&worker| port(all.receive(worker)?)).collect::<Result<Vec<_>>>()?;
+    all.send(switch, &NodeCommand::Switched { master: master_port, workers: worker_ports })?;
+    all.send(master, &NodeCommand::Switch(switch_port))?;
     for &worker in &workers {
-        all.tell(worker, &Told::Switch(switch_port))?;
+        all.send(worker, &NodeCommand::Switch(switch_port))?;
     }
     let mut ended = Vec::new();
     for &worker in &workers {
-        match all.hear(worker)? {
-            Said::Worker(counts) => ended.push(counts),
+        match all.receive(worker)? {
+            NodeReply::Worker(counts) => ended.push(counts),
             other => return Err(odd(&other)),
         }
     }
-    all.tell(master, &Told::Report)?;
-    let Said::Master { counts, answer } = all.hear(master)? else {
+    all.send(master, &NodeCommand::Report)?;
+    let NodeReply::Master { counts, answer } = all.receive(master)? else {
         return Err(Failure::new("the master said something else than its answer"));
     };
-    all.tell(switch, &Told::Report)?;
-    let Said::Switch(switch) = all.hear(switch)? else {
+    all.send(switch, &NodeCommand::Report)?;
+    let NodeReply::Switch(switch) = all.receive(switch)? else {
         return Err(Failure::new("the switch said something else than its counts"));
     };
-    Ok(Ended { workers: ended, switch, master: counts, answer })
+    Ok(RunResults { workers: ended, switch, master: counts, answer })
 }
 
-fn odd(said: &Said) -> Failure {
+fn odd(said: &NodeReply) -> Failure {
     Failure::new(format!("a process said {said:?} where it should not"))
 }

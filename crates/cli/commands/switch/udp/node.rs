@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::protocol::{
-    Agreed, Answer, Entry, Faults, MasterCounts, MasterNode, Peer, SwitchCounts, SwitchNode,
+    Answer, Entry, Faults, MasterCounts, MasterNode, Peer, SharedConfig, SwitchCounts, SwitchNode,
     WorkerCounts, WorkerNode,
 };
 
@@ -35,9 +35,9 @@ const TAKEN: usize = 256;
 /// The role of a process, its first message.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Task {
-    Worker { agreed: Agreed, number: u16, rows: Vec<Entry> },
-    Switch { agreed: Agreed, configured: Configured, faults: Faults },
-    Master { agreed: Agreed },
+    Worker { agreed: SharedConfig, number: u16, rows: Vec<Entry> },
+    Switch { agreed: SharedConfig, configured: Configured, faults: Faults },
+    Master { agreed: SharedConfig },
 }
 
 impl Task {
@@ -52,7 +52,7 @@ impl Task {
 
 /// A message to a process after its task.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Told {
+pub(super) enum NodeCommand {
     /// The port of the switch.
     Switch(u16),
     /// The ports at the switch's links.
@@ -63,7 +63,7 @@ pub(super) enum Told {
 
 /// A message from a process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Said {
+pub(super) enum NodeReply {
     Port(u16),
     Worker(WorkerCounts),
     Switch(SwitchCounts),
@@ -73,7 +73,7 @@ pub(super) enum Said {
 pub(in crate::commands::switch) fn run() -> Result<()> {
     let task: Task = read_line(&mut io::stdin().lock())?;
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    say(&Said::Port(socket.local_addr()?.port()))?;
+    reply(&NodeReply::Port(socket.local_addr()?.port()))?;
     let told = listen();
     match task {
         Task::Worker { agreed, number, rows } => {
@@ -92,7 +92,7 @@ pub(in crate::commands::switch) fn run() -> Result<()> {
 }
 
 /// Receives messages from standard input in a thread. When the input ends, the process exits.
-fn listen() -> Receiver<Told> {
+fn listen() -> Receiver<NodeCommand> {
     let (tell, told) = channel();
     thread::spawn(move || {
         let mut input = io::stdin().lock();
@@ -115,7 +115,7 @@ fn read_line<T: for<'a> Deserialize<'a>>(input: &mut impl BufRead) -> Result<T> 
     })
 }
 
-fn say(said: &Said) -> Result<()> {
+fn reply(said: &NodeReply) -> Result<()> {
     let text = serde_json::to_string(said)
         .map_err(|error| Failure::new(format!("it has no text: {error}")))?;
     let mut out = io::stdout().lock();
@@ -123,9 +123,9 @@ fn say(said: &Said) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn connect(socket: &UdpSocket, told: &Receiver<Told>) -> Result<()> {
+fn connect(socket: &UdpSocket, told: &Receiver<NodeCommand>) -> Result<()> {
     match told.recv() {
-        Ok(Told::Switch(port)) => Ok(socket.connect((Ipv4Addr::LOCALHOST, port))?),
+        Ok(NodeCommand::Switch(port)) => Ok(socket.connect((Ipv4Addr::LOCALHOST, port))?),
         _ => Err(Failure::new("nobody said where the switch is")),
     }
 }
@@ -145,28 +145,28 @@ fn worker(socket: &UdpSocket, mut node: WorkerNode) -> Result<()> {
             Ok(())
         })?;
     }
-    say(&Said::Worker(node.counts()))
+    reply(&NodeReply::Worker(node.counts()))
 }
 
-fn master(socket: &UdpSocket, mut node: MasterNode, told: &Receiver<Told>) -> Result<()> {
+fn master(socket: &UdpSocket, mut node: MasterNode, told: &Receiver<NodeCommand>) -> Result<()> {
     let mut out = Vec::new();
-    while !matches!(told.try_recv(), Ok(Told::Report)) {
+    while !matches!(told.try_recv(), Ok(NodeCommand::Report)) {
         each(socket, WAIT, |bytes, _| {
             node.receive(bytes, &mut out);
             out.drain(..).try_for_each(|bytes| sent(socket.send(&bytes)))
         })?;
     }
-    say(&Said::Master { counts: node.counts(), answer: node.answer() })
+    reply(&NodeReply::Master { counts: node.counts(), answer: node.answer() })
 }
 
-fn switch(socket: &UdpSocket, mut node: SwitchNode, told: &Receiver<Told>) -> Result<()> {
-    let Ok(Told::Switched { master, workers }) = told.recv() else {
+fn switch(socket: &UdpSocket, mut node: SwitchNode, told: &Receiver<NodeCommand>) -> Result<()> {
+    let Ok(NodeCommand::Switched { master, workers }) = told.recv() else {
         return Err(Failure::new("nobody said who is at the switch"));
     };
     let at = (0..).map(Peer::Worker).zip(&workers).map(|(peer, port)| (*port, peer));
     let peers: HashMap<u16, Peer> = at.chain([(master, Peer::Master)]).collect();
     let mut out = Vec::new();
-    while !matches!(told.try_recv(), Ok(Told::Report)) {
+    while !matches!(told.try_recv(), Ok(NodeCommand::Report)) {
         each(socket, WAIT, |bytes, port| {
             let Some(&from) = peers.get(&port) else { return Ok(()) };
             node.receive(from, bytes, &mut out);
@@ -180,7 +180,7 @@ fn switch(socket: &UdpSocket, mut node: SwitchNode, told: &Receiver<Told>) -> Re
             })
         })?;
     }
-    say(&Said::Switch(node.counts()))
+    reply(&NodeReply::Switch(node.counts()))
 }
 
 /// Passes received datagrams to `take`, with the port of their sender. Waits up to `wait` for the first one.

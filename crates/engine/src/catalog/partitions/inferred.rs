@@ -76,7 +76,7 @@ fn data_type<'a>(values: impl Iterator<Item = &'a str>) -> DataType {
     let values = values.filter(|value| *value != NULL);
     let decoded = values.map(|value| percent_decode_str(value).decode_utf8().map(Into::into));
     match decoded.collect::<Result<Vec<String>, _>>() {
-        Ok(values) => types::of(&values),
+        Ok(values) => types::infer_type(&values),
         Err(_) => inferred_partition_type(),
     }
 }

@@ -7,7 +7,7 @@ use crate::catalog::external_tables::inferred_partition_type;
 
 /// Returns the first type that reproduces every text when its value is written, in the form in which COPY writes it.
 /// A number with leading zeros, or `2024-1-5`, stays text.
-pub(super) fn of(values: &[String]) -> DataType {
+pub(super) fn infer_type(values: &[String]) -> DataType {
     let is_all = |data_type: &DataType| {
         !values.is_empty() && values.iter().all(|value| comes_back(value, data_type))
     };
@@ -81,7 +81,7 @@ mod tests {
             (&[], inferred_partition_type()),
         ] {
             let values: Vec<String> = values.iter().map(|&it| it.to_owned()).collect();
-            assert_eq!(of(&values), expected, "{values:?}");
+            assert_eq!(infer_type(&values), expected, "{values:?}");
         }
     }
 }

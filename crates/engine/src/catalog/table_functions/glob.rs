@@ -16,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
-use crate::catalog::listing_filter::Listed;
+use crate::catalog::listing_filter::ListingFilter;
 use crate::context::listing::with_subfolders;
 
 /// The objects that a URL names: one, all those below a prefix that ends in `/`, or those that a pattern matches, as
@@ -75,7 +75,7 @@ impl TableProvider for GlobTable {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (listed, folder) = match Listed::matching(&self.location)? {
+        let (listed, folder) = match ListingFilter::matching(&self.location)? {
             Some((listed, folder)) => (Some(listed), folder),
             None => (None, self.location.clone()),
         };

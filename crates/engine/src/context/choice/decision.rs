@@ -4,7 +4,7 @@ use std::fmt;
 
 use sluicegate_costmodel::{Alternative, Choice, HardwareProfile, Objective, PriceBook, rechoose};
 
-use super::{Basis, Why};
+use super::{Basis, Reason};
 
 /// The decision about one operator, with its alternatives.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub struct Verdict {
     /// The statement that is sent to the store once per request; none if objects are read with GET.
     pub statement: Option<String>,
     /// The predicted numbers, or the reason why the strategy is not possible.
-    pub outcome: Result<Alternative<&'static str>, Why>,
+    pub outcome: Result<Alternative<&'static str>, Reason>,
 }
 
 impl Decision {
@@ -45,7 +45,7 @@ impl Decision {
         operator: &'static str,
         strategy: &'static str,
         subject: impl Into<String>,
-        why: Why,
+        why: Reason,
     ) -> Self {
         Self {
             operator,
@@ -94,7 +94,7 @@ impl Decision {
 
     /// Returns the verdict on a strategy.
     #[must_use]
-    pub fn way(&self, strategy: &str) -> Option<&Verdict> {
+    pub fn verdict(&self, strategy: &str) -> Option<&Verdict> {
         self.ways.iter().find(|way| way.strategy == strategy)
     }
 }

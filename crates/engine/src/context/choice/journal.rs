@@ -33,19 +33,19 @@ impl Journal {
 
     /// Returns the journal of the plan that is being made, if there is one.
     #[must_use]
-    pub fn of(options: &ConfigOptions) -> Option<&Self> {
+    pub fn from_options(options: &ConfigOptions) -> Option<&Self> {
         options.extensions.get::<Self>()
     }
 
     /// Returns whether the plan in progress is explained, so that all reasons are needed.
     #[must_use]
     pub fn explains(options: &ConfigOptions) -> bool {
-        Self::of(options).is_some_and(|journal| !journal.warnings_only)
+        Self::from_options(options).is_some_and(|journal| !journal.warnings_only)
     }
 
     /// Records a decision if the plan that is being made has a journal.
     pub fn note(options: &ConfigOptions, decision: impl FnOnce() -> Decision) {
-        if let Some(journal) = Self::of(options) {
+        if let Some(journal) = Self::from_options(options) {
             journal.write(decision());
         }
     }
@@ -93,11 +93,12 @@ carried!(Journal, "sluice_journal", "a journal has no option `{}`");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::choice::Why;
+    use crate::context::choice::Reason;
 
     #[test]
     fn rules_record_only_where_there_is_a_journal() {
-        let decision = || Decision::refused("switch", "tofino1", "DISTINCT k", Why::from("full"));
+        let decision =
+            || Decision::refused("switch", "tofino1", "DISTINCT k", Reason::from("full"));
         let mut options = ConfigOptions::new();
         Journal::note(&options, || unreachable!("nobody asked"));
         let journal = Journal::default();
@@ -117,7 +118,7 @@ mod tests {
         let mut options = ConfigOptions::new();
         journal.keep(&mut options);
         assert!(!Journal::explains(&options));
-        let followed = Decision::refused("aggregate", "store", "sum(a)", Why::from("full"));
+        let followed = Decision::refused("aggregate", "store", "sum(a)", Reason::from("full"));
         let unmet = Some("sluice.aggregate = 'store' is not followed: full".to_owned());
         let not_followed = Decision { unmet, ..followed.clone() };
         for _ in 0..3 {

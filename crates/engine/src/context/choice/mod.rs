@@ -2,7 +2,7 @@
 //! not possible.
 //!
 //! The [`chooser`] takes a way and returns a [`Decision`]: plain data that EXPLAIN shows. A way
-//! that is not possible has a reason ([`Why`]). The [`Journal`] of a plan collects the decisions.
+//! that is not possible has a reason ([`Reason`]). The [`Journal`] of a plan collects the decisions.
 
 mod basis;
 mod decision;
@@ -12,4 +12,4 @@ mod reason;
 pub use self::basis::Basis;
 pub use self::decision::{Decision, Verdict};
 pub use self::journal::Journal;
-pub use self::reason::Why;
+pub use self::reason::Reason;

@@ -22,7 +22,7 @@ pub(crate) use self::damaged::{Damaged, is_damage};
 use self::describe::Description;
 pub(crate) use self::describe::{is_of_store, one_line};
 use self::local_paths::rooted;
-pub(crate) use self::reword::{WITH_POINT, are_similar, with_what_was_meant};
+pub(crate) use self::reword::{WITH_POINT, are_similar, with_suggestion};
 pub use self::user_error::UserError;
 use crate::context::panics;
 use sluicegate_guards::sql_types::readable;

@@ -10,12 +10,12 @@ use prost::Message;
 use super::files::FilesMessage;
 use super::select_scan::{SplitMessage, size};
 use super::{Decoder, Encoder};
-use crate::scan::adaptive::{Instead, TurningSource};
+use crate::scan::adaptive::{AdaptiveSource, SelectAlternative};
 use crate::store::endpoints::resolve;
 
-/// The Select part of a [`TurningSource`]; the scan with GET is encoded separately.
+/// The Select part of a [`AdaptiveSource`]; the scan with GET is encoded separately.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct InsteadMessage {
+pub(super) struct SelectAlternativeMessage {
     /// The name of the endpoint in the session.
     #[prost(string, tag = "1")]
     endpoint: String,
@@ -29,18 +29,18 @@ pub(super) struct InsteadMessage {
 }
 
 impl Encoder<'_> {
-    pub(super) fn turning(
+    pub(super) fn adaptive(
         &self,
         config: &FileScanConfig,
-        source: &TurningSource,
+        source: &AdaptiveSource,
     ) -> Result<FilesMessage> {
         let get = Arc::clone(source.get());
         let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
-        let asked = source.select().asked();
-        let instead = InsteadMessage {
+        let asked = source.select().pushdown();
+        let instead = SelectAlternativeMessage {
             endpoint: source.select().endpoint_name().to_owned(),
             filters: asked.filters.iter().map(|it| self.expr(it)).collect::<Result<_>>()?,
-            split: Some(SplitMessage::of(asked.split)),
+            split: Some(SplitMessage::from_split(asked.split)),
             batch_size: asked.batch_size as u64,
         };
         let mut files = self.files(&files)?;
@@ -54,18 +54,18 @@ impl Decoder<'_> {
     /// are read with GET. The filters remain above the scan in either case.
     pub(super) fn turning(
         &self,
-        message: &InsteadMessage,
+        message: &SelectAlternativeMessage,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
         let options = self.context.task_ctx().session_config().options();
         let Ok(endpoint) = resolve(options, &message.endpoint) else { return Ok(None) };
         let table = Arc::clone(config.file_source().table_schema().table_schema());
         let filters = message.filters.iter().map(|it| self.expr(Some(it), &table));
-        let instead = Instead {
+        let instead = SelectAlternative {
             filters: filters.collect::<Result<_>>()?,
             split: message.split.unwrap_or_default().split()?,
             batch_size: size(message.batch_size)?,
         };
-        Ok(TurningSource::replace(config, &endpoint, instead).ok())
+        Ok(AdaptiveSource::replace(config, &endpoint, instead).ok())
     }
 }

@@ -16,14 +16,14 @@ use datafusion_proto::protobuf::PhysicalPlanNode;
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use prost::Message;
 
-use super::adaptive_scan::InsteadMessage;
+use super::adaptive_scan::SelectAlternativeMessage;
 use super::{Decoder, Encoder};
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::options::Recoding;
 use crate::text::csv::times::SampledTypes;
-use crate::text::located_errors::{NamedSource, TextLayout};
+use crate::text::located_errors::{LocatedSource, TextLayout};
 
-/// A scan with one of DataFusion's sources, or a [`NamedSource`] around it.
+/// A scan with one of DataFusion's sources, or a [`LocatedSource`] around it.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct FilesMessage {
     /// The scan with DataFusion's source, as DataFusion encodes it.
@@ -38,7 +38,7 @@ pub(super) struct FilesMessage {
     /// CSV's line end; absent for the usual ones.
     #[prost(uint32, optional, tag = "4")]
     terminator: Option<u32>,
-    /// The layout of a [`NamedSource`]; absent for other sources.
+    /// The layout of a [`LocatedSource`]; absent for other sources.
     #[prost(enumeration = "LayoutMessage", optional, tag = "5")]
     layout: Option<i32>,
     #[prost(uint64, optional, tag = "6")]
@@ -48,7 +48,7 @@ pub(super) struct FilesMessage {
     /// The statements that may replace GET from some file on. Decoders that ignore this field read all files with
     /// GET, and get the same rows.
     #[prost(message, optional, tag = "8")]
-    pub(super) instead: Option<InsteadMessage>,
+    pub(super) instead: Option<SelectAlternativeMessage>,
     /// The number of lines that are skipped at the beginning of each file.
     #[prost(uint64, tag = "9")]
     skip: u64,
@@ -92,8 +92,8 @@ enum LayoutMessage {
 
 impl Encoder<'_> {
     pub(super) fn files(&self, config: &FileScanConfig) -> Result<FilesMessage> {
-        let named = config.file_source().downcast_ref::<NamedSource>();
-        let source = named.map_or_else(|| config.file_source(), NamedSource::inner);
+        let named = config.file_source().downcast_ref::<LocatedSource>();
+        let source = named.map_or_else(|| config.file_source(), LocatedSource::inner);
         let terminator = source.downcast_ref::<CsvSource>().and_then(CsvSource::terminator);
         let versions = config.file_groups.iter().flat_map(FileGroup::files).map(|file| {
             let meta = &file.object_meta;
@@ -110,7 +110,7 @@ impl Encoder<'_> {
         let plain: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(
             FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(source)).build(),
         );
-        let recoding = named.and_then(NamedSource::recoding);
+        let recoding = named.and_then(LocatedSource::recoding);
         let (skip, encoding) = recoding.unwrap_or_default().as_text();
         Ok(FilesMessage {
             scan: Some(self.converter.execution_plan_to_proto(&plain, self.codec)?),
@@ -182,7 +182,7 @@ impl Decoder<'_> {
             .build();
         config.preserve_order = message.preserve_order;
         let known = Arc::default();
-        let header = ExpectedHeader::of(&config, &message.header, message.is_declared, known);
+        let header = ExpectedHeader::for_scan(&config, &message.header, message.is_declared, known);
         if let Some(header) = header.filter(|_| !message.header.is_empty()) {
             let header = if message.has_header_by_default { header.by_default() } else { header };
             let mut versions = message.versions.iter();
@@ -196,7 +196,7 @@ impl Decoder<'_> {
         let recoding = recoding
             .ok_or_else(|| plan_datafusion_err!("no encoding is called `{}`", message.encoding))?;
         Ok(match layout {
-            Some(layout) => NamedSource::wrap_recoded(&config, layout, recoding),
+            Some(layout) => LocatedSource::wrap_recoded(&config, layout, recoding),
             None => config,
         })
     }

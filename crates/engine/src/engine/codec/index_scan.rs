@@ -11,8 +11,8 @@ use super::files::FilesMessage;
 use super::{Decoder, Encoder};
 use crate::index::discovery::{FileIndex, FileIndexes};
 use crate::index::lookup::IndexObject;
-use crate::index::read_plan::Reading;
-use crate::index::scan::{Asked, AskedColumn, IndexedSource};
+use crate::index::read_plan::ReadPlan;
+use crate::index::scan::{ColumnLookup, IndexLookup, IndexedSource};
 
 /// An [`S3Scan`](crate::scan::s3_scan::S3Scan) with an [`IndexedSource`].
 #[derive(Clone, PartialEq, Message)]
@@ -68,11 +68,11 @@ impl Encoder<'_> {
     ) -> Result<IndexMessage> {
         let get = source.inner().clone();
         let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
-        let asked = source.asked();
-        let column = |asked: &AskedColumn| {
+        let asked = source.lookup();
+        let column = |asked: &ColumnLookup| {
             let objects = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| {
                 let indexes = file.extension::<FileIndexes>();
-                let index = indexes.and_then(|indexes| indexes.of(asked.column));
+                let index = indexes.and_then(|indexes| indexes.for_column(asked.column));
                 index.map_or_else(ObjectMessage::default, |index| ObjectMessage {
                     path: index.object.path.to_string(),
                     size: index.object.size,
@@ -122,12 +122,12 @@ impl Decoder<'_> {
                 }
             }
             let filter = self.expr(asked.filter.as_ref(), &table)?;
-            columns.push(AskedColumn { column, filter });
+            columns.push(ColumnLookup { column, filter });
         }
         let store = ObjectStoreUrl::parse(&message.store)?;
         let IndexMessage { request, ranges_per_request, gap, .. } = *message;
-        let reading = Reading { request, ranges_per_request, gap };
-        let asked = Asked { columns, reading, store };
+        let reading = ReadPlan { request, ranges_per_request, gap };
+        let asked = IndexLookup { columns, reading, store };
         let mut of_files = of_files.into_iter();
         let indexed = |group: &FileGroup| {
             let mut files = group.clone().into_inner();

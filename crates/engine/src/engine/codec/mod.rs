@@ -52,8 +52,8 @@ use crate::operators::switch_drain::SwitchDrainExec;
 use crate::operators::switch_exec::SwitchExec;
 use crate::operators::switch_prune::SwitchPruneExec;
 use crate::operators::top_k_sample::TopKSampleExec;
-use crate::scan::s3_scan::{S3Scan, as_index_scan, as_select_scan, as_turning_scan};
-use crate::text::located_errors::NamedSource;
+use crate::scan::s3_scan::{S3Scan, as_adaptive_scan, as_index_scan, as_select_scan};
+use crate::text::located_errors::LocatedSource;
 use sluicegate_guards::ForgetfulExec;
 
 /// The first bytes of our operators and expressions, with the version of the following message.
@@ -172,8 +172,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::Select(Box::new(encoder.select(config, source)?))
         } else if let Some((config, source)) = as_index_scan(node.as_ref()) {
             Node::Index(Box::new(encoder.index(config, source)?))
-        } else if let Some((config, source)) = as_turning_scan(node.as_ref()) {
-            Node::Files(Box::new(encoder.turning(config, source)?))
+        } else if let Some((config, source)) = as_adaptive_scan(node.as_ref()) {
+            Node::Files(Box::new(encoder.adaptive(config, source)?))
         } else if let Some(config) = named_scan(node.as_ref()) {
             Node::Files(Box::new(encoder.files(config)?))
         } else if let Some(write) = node.downcast_ref::<StagedWriteExec>() {
@@ -183,7 +183,7 @@ impl PhysicalExtensionCodec for SluiceCodec {
                 may_replace: write.may_replace(),
             })
         } else if let Some(exec) = node.downcast_ref::<SwitchExec>() {
-            Node::Switch(SwitchMessage::of(exec))
+            Node::Switch(SwitchMessage::from_exec(exec))
         } else if let Some(exec) = node.downcast_ref::<SwitchPruneExec>() {
             Node::SwitchPrune(encoder.switch_prune(exec)?)
         } else if node.is::<SwitchDrainExec>() {
@@ -296,7 +296,7 @@ fn damaged(error: prost::DecodeError) -> datafusion::common::DataFusionError {
 fn named_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     let config = node.downcast_ref::<DataSourceExec>()?.data_source();
     let config = config.downcast_ref::<FileScanConfig>()?;
-    config.file_source().is::<NamedSource>().then_some(config)
+    config.file_source().is::<LocatedSource>().then_some(config)
 }
 
 #[cfg(test)]

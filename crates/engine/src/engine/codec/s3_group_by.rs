@@ -11,7 +11,7 @@ use prost::Message;
 use super::s3_aggregate::check_chain;
 use super::select_scan::SelectMessage;
 use super::{Decoder, Encoder};
-use crate::operators::s3_group_by::{Pushed, S3GroupByExec};
+use crate::operators::s3_group_by::{GroupPushdown, S3GroupByExec};
 
 /// The message of an [`S3GroupByExec`]. Its statements follow from the aggregation.
 #[derive(Clone, PartialEq, Message)]
@@ -39,9 +39,9 @@ impl Encoder<'_> {
         Ok(GroupByMessage {
             scan: Some(self.select(exec.config(), exec.source()?)?),
             partial: Some(self.converter.execution_plan_to_proto(&partial, self.codec)?),
-            largest: exec.pushed() == Pushed::Largest,
+            largest: exec.pushed() == GroupPushdown::Largest,
             sample_rows: exec.sample_rows() as u64,
-            clause: exec.pushed() == Pushed::Clause,
+            clause: exec.pushed() == GroupPushdown::Clause,
         })
     }
 }
@@ -61,14 +61,14 @@ impl Decoder<'_> {
             return plan_err!("a group-by in the store that replaced another aggregation");
         }
         let pushed = match (message.clause, message.largest) {
-            (false, false) => Pushed::All,
-            (false, true) => Pushed::Largest,
-            (true, false) => Pushed::Clause,
+            (false, false) => GroupPushdown::All,
+            (false, true) => GroupPushdown::Largest,
+            (true, false) => GroupPushdown::Clause,
             (true, true) => return plan_err!("a group-by in the store in two ways"),
         };
         let sample_rows = usize::try_from(message.sample_rows)
             .map_err(|_| plan_datafusion_err!("a size beyond this machine's"))?;
-        let exec = S3GroupByExec::of(config, Arc::new(partial.clone()), pushed, sample_rows)?;
+        let exec = S3GroupByExec::try_new(config, Arc::new(partial.clone()), pushed, sample_rows)?;
         exec.map_err(|why| plan_datafusion_err!("the store cannot group the rows: {why}"))
     }
 }

@@ -9,8 +9,8 @@ use prost::Message;
 
 use super::files::FilesMessage;
 use super::{Decoder, Encoder};
-use crate::pushdown::dynamic_filters::{Arriving, ArrivingKeys};
-use crate::scan::s3_select::{Asked, S3SelectSource, Split};
+use crate::pushdown::dynamic_filters::{DynamicFilter, DynamicKeys};
+use crate::scan::s3_select::{S3SelectSource, SelectPushdown, Split};
 use crate::store::endpoints::resolve;
 
 /// The message of an [`S3Scan`](crate::scan::s3_scan::S3Scan).
@@ -35,7 +35,7 @@ pub(super) struct SelectMessage {
     batch_size: u64,
     /// Filters that become known while the query runs, over the table's columns.
     #[prost(message, repeated, tag = "8")]
-    arriving: Vec<ArrivingMessage>,
+    arriving: Vec<DynamicFilterMessage>,
     /// The number of files of the table that the scan does not read.
     #[prost(uint64, tag = "9")]
     left_out: u64,
@@ -51,7 +51,7 @@ pub(super) struct SplitMessage {
 }
 
 impl SplitMessage {
-    pub(super) fn of(split: Split) -> Self {
+    pub(super) fn from_split(split: Split) -> Self {
         Self { range_bytes: split.range_bytes as u64, partitions: split.partitions as u64 }
     }
 
@@ -68,7 +68,7 @@ pub(super) fn size(size: u64) -> Result<usize> {
 
 /// A filter that becomes known while the query runs.
 #[derive(Clone, PartialEq, Message)]
-struct ArrivingMessage {
+struct DynamicFilterMessage {
     /// The filter, over the table's columns.
     #[prost(message, optional, tag = "1")]
     filter: Option<protobuf::PhysicalExprNode>,
@@ -103,7 +103,7 @@ impl Encoder<'_> {
     ) -> Result<SelectMessage> {
         let get = Arc::clone(source.get().source());
         let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
-        let asked = source.asked();
+        let asked = source.pushdown();
         let filters = source.filters().iter().map(|filter| {
             Ok(FilterMessage {
                 here: Some(self.expr(&filter.here)?),
@@ -112,7 +112,7 @@ impl Encoder<'_> {
             })
         });
         let arriving = asked.arriving.iter().map(|arriving| {
-            Ok(ArrivingMessage {
+            Ok(DynamicFilterMessage {
                 filter: Some(self.expr(&arriving.filter)?),
                 keys: arriving.keys.is_some(),
                 domain: arriving.keys.and_then(|keys| keys.domain),
@@ -124,7 +124,7 @@ impl Encoder<'_> {
             projection: Some(self.projection(&asked.projection)?),
             filters: filters.collect::<Result<_>>()?,
             limit: asked.limit.map(|limit| limit as u64),
-            split: Some(SplitMessage::of(asked.split)),
+            split: Some(SplitMessage::from_split(asked.split)),
             batch_size: asked.batch_size as u64,
             arriving: arriving.collect::<Result<_>>()?,
             left_out: asked.left_out as u64,
@@ -144,10 +144,10 @@ impl Decoder<'_> {
         let filters = message.filters.iter().map(|it| self.expr(it.here.as_ref(), &table));
         let arriving = message.arriving.iter().map(|it| {
             let filter = self.expr(it.filter.as_ref(), &table)?;
-            let keys = it.keys.then_some(ArrivingKeys { domain: it.domain });
-            Ok(Arriving { filter, keys })
+            let keys = it.keys.then_some(DynamicKeys { domain: it.domain });
+            Ok(DynamicFilter { filter, keys })
         });
-        let asked = Asked {
+        let asked = SelectPushdown {
             projection: self.projection(projection, &table)?,
             filters: filters.collect::<Result<_>>()?,
             arriving: arriving.collect::<Result<_>>()?,
@@ -156,9 +156,13 @@ impl Decoder<'_> {
             batch_size: size(message.batch_size)?,
             left_out: size(message.left_out)?,
         };
-        let source = S3SelectSource::asking(&config, &endpoint, asked).map_err(|why| {
-            plan_datafusion_err!("the endpoint `{}` does not take the scan: {why}", endpoint.name)
-        })?;
+        let source =
+            S3SelectSource::try_with_pushdown(&config, &endpoint, asked).map_err(|why| {
+                plan_datafusion_err!(
+                    "the endpoint `{}` does not take the scan: {why}",
+                    endpoint.name
+                )
+            })?;
         for (filter, message) in source.filters().iter().zip(&message.filters) {
             let there = filter.there.expr.to_string();
             if there != message.there || filter.is_exact() != message.exact {

@@ -22,7 +22,7 @@ pub(super) struct SwitchMessage {
 }
 
 impl SwitchMessage {
-    pub(super) fn of(exec: &SwitchExec) -> Self {
+    pub(super) fn from_exec(exec: &SwitchExec) -> Self {
         Self { one_version: exec.one_version(), packed: exec.is_packed() }
     }
 

@@ -16,12 +16,12 @@ use sluicegate_costmodel::{Dollars, Work};
 pub(crate) use self::planner::ExplainPlanner;
 pub(crate) use self::statement::{is_definition, only_reads};
 use crate::context::choice::{Decision, Journal};
-use crate::context::counters::Counted;
+use crate::context::counters::CounterSnapshot;
 pub(crate) use crate::context::expression::{aggregate_in_sql, in_sql, key_in_sql};
 use crate::engine::analyze::Analyze;
-use crate::engine::plan_graph::Picture;
+use crate::engine::plan_graph::PlanGraph;
 use crate::engine::sql;
-use crate::operators::switch::Switched;
+use crate::operators::switch::SwitchEstimate;
 use crate::operators::switch::demand::switched;
 use crate::store::query_counters::QueryCounters;
 use crate::{Engine, Result};
@@ -34,11 +34,11 @@ pub struct Explanation {
     /// The decision about each operator that has a choice, with its alternatives.
     pub decisions: Vec<Decision>,
     /// The traffic through the session's switch, if it has one, in numbers for predictions.
-    pub switched: Vec<Switched>,
+    pub switched: Vec<SwitchEstimate>,
     /// The statements that the store refused earlier in this session, and that are therefore not sent.
     pub refusals: Vec<KnownRefusal>,
     /// The requests of planning itself: listings, and reads for columns and statistics. No estimate includes them.
-    pub planning: Counted,
+    pub planning: CounterSnapshot,
 }
 
 /// The predicted work of a query's scans.
@@ -69,8 +69,8 @@ impl Explanation {
 
     /// Returns the plan as a picture.
     #[must_use]
-    pub fn picture(&self) -> Picture {
-        Picture::of(&self.plan, &self.decisions)
+    pub fn plan_graph(&self) -> PlanGraph {
+        PlanGraph::from_plan(&self.plan, &self.decisions)
     }
 
     /// Returns the settings that the plan does not follow, each with the reason, as sentences without a full stop:

@@ -36,7 +36,7 @@ use crate::engine::query::Query;
 
 /// The tables that a query runs over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum TableInput {
     /// The tables of the query.
     Original,
     /// Copies of the whole tables, which show the effect of the writer's layout.
@@ -58,7 +58,7 @@ pub struct ModelTables {
 
 /// A query whose model tables are written.
 #[derive(Debug, Clone)]
-pub struct Modelled {
+pub struct ModelQuery {
     sql: String,
     /// The number of scans of its plan.
     pub scans: usize,
@@ -88,7 +88,7 @@ impl ModelTables {
     /// # Errors
     ///
     /// If the query cannot be planned, or its tables cannot be read or written.
-    pub async fn write(&mut self, engine: &Engine, sql: &str) -> Result<Modelled> {
+    pub async fn write(&mut self, engine: &Engine, sql: &str) -> Result<ModelQuery> {
         let (state, plan) = engine.profile(sql).await?.into_frame().into_parts();
         Ok(Box::pin(self.modelled(&state, &plan, sql)).await?)
     }
@@ -98,7 +98,7 @@ impl ModelTables {
         state: &SessionState,
         plan: &LogicalPlan,
         sql: &str,
-    ) -> PlanResult<Modelled> {
+    ) -> PlanResult<ModelQuery> {
         let original = state.optimize(plan)?;
         let scans = scans(&original)?;
         let mut models: Vec<(String, Arc<dyn TableProvider>)> = Vec::new();
@@ -132,7 +132,7 @@ impl ModelTables {
             Ok(names)
         };
         let same_plan = shape(&original).await? == shape(&model).await?;
-        Ok(Modelled {
+        Ok(ModelQuery {
             sql: sql.to_owned(),
             scans: scans.len(),
             tables: models.len(),
@@ -170,17 +170,17 @@ impl ModelTables {
     }
 }
 
-impl Modelled {
+impl ModelQuery {
     /// Returns the query over its own tables, their copies or the model tables, with its own counters and timeline.
     ///
     /// # Errors
     ///
     /// If the query can no longer be planned.
-    pub async fn query(&self, engine: &Engine, over: Over) -> Result<Query> {
+    pub async fn query(&self, engine: &Engine, over: TableInput) -> Result<Query> {
         let plan = match over {
-            Over::Original => &self.plans[0],
-            Over::Layout => &self.plans[1],
-            Over::Model => &self.plans[2],
+            TableInput::Original => &self.plans[0],
+            TableInput::Layout => &self.plans[1],
+            TableInput::Model => &self.plans[2],
         };
         Ok(engine.profile(&self.sql).await?.with_plan(plan.clone()))
     }

@@ -3,12 +3,12 @@
 use crate::context::choice::Decision;
 
 /// The decisions of a plan, each of which belongs to at most one scan.
-pub(super) struct Decided<'a> {
+pub(super) struct ScanDecisions<'a> {
     decisions: &'a [Decision],
     given: Vec<bool>,
 }
 
-impl<'a> Decided<'a> {
+impl<'a> ScanDecisions<'a> {
     pub(super) fn new(decisions: &'a [Decision]) -> Self {
         Self { decisions, given: vec![false; decisions.len()] }
     }

@@ -13,7 +13,7 @@ pub struct Flow {
     /// The computing time, summed over all threads.
     pub computing: Duration,
     /// The requests and bytes of a scan.
-    pub asked: Option<Asked>,
+    pub asked: Option<RequestStats>,
     /// The packets that crossed the switch.
     pub wire: Option<Wire>,
     /// Metrics in words, by name: the statements that were sent, the keys, the decisions.
@@ -22,7 +22,7 @@ pub struct Flow {
 
 /// The requests of a scan to its store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestStats {
     /// The number of statements, retries included.
     pub selects: u64,
     /// The number of GET requests, as far as they were recorded.
@@ -50,7 +50,7 @@ pub struct Wire {
 
 impl Flow {
     /// Returns the counts of a node so far.
-    pub(super) fn of(plan: &dyn ExecutionPlan) -> Self {
+    pub(super) fn from_metrics(plan: &dyn ExecutionPlan) -> Self {
         let Some(metrics) = plan.metrics() else { return Self::default() };
         let computing = metrics.elapsed_compute().unwrap_or(0);
         let count = |name| count(&metrics, name);
@@ -61,7 +61,7 @@ impl Flow {
             bytes_out: count("wire_bytes_out").unwrap_or(0) + count("late_bytes").unwrap_or(0),
         });
         let (received, got) = (count("bytes_received"), count("bytes_got"));
-        let asked = (received.is_some() || got.is_some()).then(|| Asked {
+        let asked = (received.is_some() || got.is_some()).then(|| RequestStats {
             selects: count("select_requests").unwrap_or(0),
             gets: count("range_requests").or_else(|| count("get_requests")).unwrap_or(0),
             scanned: count("bytes_scanned_by_store").unwrap_or(0),
@@ -73,14 +73,14 @@ impl Flow {
             computing: Duration::from_nanos(computing as u64),
             asked,
             wire,
-            said: said(&metrics),
+            said: metric_texts(&metrics),
         }
     }
 
     /// Adds the counts of a node below that reads for this one.
     pub(super) fn over(mut self, below: Self) -> Self {
         self.asked = match (self.asked, below.asked) {
-            (Some(here), Some(there)) => Some(Asked {
+            (Some(here), Some(there)) => Some(RequestStats {
                 selects: here.selects + there.selects,
                 gets: here.gets + there.gets,
                 scanned: here.scanned + there.scanned,
@@ -100,7 +100,7 @@ fn count(metrics: &MetricsSet, name: &str) -> Option<u64> {
     metrics.sum_by_name(name).map(|sum| sum.as_usize() as u64)
 }
 
-fn said(metrics: &MetricsSet) -> Vec<(String, String)> {
+fn metric_texts(metrics: &MetricsSet) -> Vec<(String, String)> {
     let mut said = Vec::new();
     for metric in metrics.aggregate_by_name().iter() {
         let MetricValue::Custom { name, value } = metric.value() else { continue };

@@ -16,16 +16,16 @@ use std::sync::Arc;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 
-use self::decisions::Decided;
-pub use self::flow::{Asked, Flow, Wire};
-use self::scan::{Objects, Reads};
+use self::decisions::ScanDecisions;
+pub use self::flow::{Flow, RequestStats, Wire};
+use self::scan::{Objects, ScanNode};
 use crate::context::choice::Decision;
-use crate::context::timeline::Recorded;
+use crate::context::timeline::RequestLog;
 use crate::operators::switch_prune::SwitchPruneExec;
 
 /// The operators of a plan that are drawn.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Picture {
+pub struct PlanGraph {
     /// The operators, each after its inputs; the last one returns the answer.
     pub operators: Vec<Operator>,
     /// The number of nodes that are left out.
@@ -36,7 +36,7 @@ pub struct Picture {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operator {
     /// The place where it runs.
-    pub place: Place,
+    pub place: ExecutionSite,
     /// A title of a word or two: `Join`, `Top 10`.
     pub title: String,
     /// The objects that it reads, if it is a scan: `s3://bucket/t/a.csv and 3 more`.
@@ -53,7 +53,7 @@ pub struct Operator {
 
 /// A place where an operator runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ExecutionSite {
     /// The operator reads a store, which may do a part of the work.
     Store,
     /// The operator runs on the switch that rows pass on their way.
@@ -62,34 +62,38 @@ pub enum Place {
     Client,
 }
 
-impl Picture {
+impl PlanGraph {
     /// Makes the picture of a plan with the decisions about its operators.
     #[must_use]
-    pub fn of(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision]) -> Self {
+    pub fn from_plan(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision]) -> Self {
         Self::drawn(plan, decisions, None)
     }
 
     /// Makes the picture of a plan that has run, with the counts of each operator. For scans that do not count their
     /// own requests, the counts come from the requests in `recorded` to their objects.
     #[must_use]
-    pub fn ran(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision], recorded: &Recorded) -> Self {
+    pub fn ran(
+        plan: &Arc<dyn ExecutionPlan>,
+        decisions: &[Decision],
+        recorded: &RequestLog,
+    ) -> Self {
         Self::drawn(plan, decisions, Some(recorded))
     }
 
     fn drawn(
         plan: &Arc<dyn ExecutionPlan>,
         decisions: &[Decision],
-        recorded: Option<&Recorded>,
+        recorded: Option<&RequestLog>,
     ) -> Self {
         let mut picture = Self::default();
-        let mut drawing = Drawing {
-            decided: Decided::new(decisions),
+        let mut drawing = GraphBuilder {
+            decided: ScanDecisions::new(decisions),
             has_run: recorded.is_some(),
             objects: Objects::default(),
         };
         picture.add(plan, &mut drawing);
         if let Some(recorded) = recorded {
-            for (operator, asked) in drawing.objects.asked(recorded) {
+            for (operator, asked) in drawing.objects.request_stats(recorded) {
                 if let Some(flow) = &mut picture.operators[operator].flow {
                     flow.asked = Some(asked);
                 }
@@ -99,12 +103,12 @@ impl Picture {
     }
 
     /// Adds a node and all nodes below; returns the operators that its rows come from.
-    fn add(&mut self, plan: &Arc<dyn ExecutionPlan>, drawing: &mut Drawing<'_>) -> Vec<usize> {
-        if let Some(reads) = Reads::of(plan) {
+    fn add(&mut self, plan: &Arc<dyn ExecutionPlan>, drawing: &mut GraphBuilder<'_>) -> Vec<usize> {
+        if let Some(reads) = ScanNode::from_plan(plan) {
             let decided = &mut drawing.decided;
             let decision = decided.about(&reads.subject);
             self.left_out += reads.nodes - 1;
-            let place = if reads.is_remote { Place::Store } else { Place::Client };
+            let place = if reads.is_remote { ExecutionSite::Store } else { ExecutionSite::Client };
             let index = self.push(plan, place, Vec::new());
             let operator = &mut self.operators[index];
             operator.subject = Some(reads.subject);
@@ -133,14 +137,19 @@ impl Picture {
             return inputs;
         }
         let is_switch = plan.is::<SwitchPruneExec>();
-        let place = if is_switch { Place::Switch } else { Place::Client };
+        let place = if is_switch { ExecutionSite::Switch } else { ExecutionSite::Client };
         let index = self.push(plan, place, inputs);
-        self.operators[index].flow = drawing.has_run.then(|| Flow::of(plan.as_ref()));
+        self.operators[index].flow = drawing.has_run.then(|| Flow::from_metrics(plan.as_ref()));
         vec![index]
     }
 
-    fn push(&mut self, plan: &Arc<dyn ExecutionPlan>, place: Place, inputs: Vec<usize>) -> usize {
-        let title = title::of(plan.as_ref());
+    fn push(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        place: ExecutionSite,
+        inputs: Vec<usize>,
+    ) -> usize {
+        let title = title::title(plan.as_ref());
         let detail = detail(plan.as_ref());
         let operator =
             Operator { place, title, subject: None, detail, inputs, decision: None, flow: None };
@@ -150,8 +159,8 @@ impl Picture {
 }
 
 /// The state while a plan becomes a picture.
-struct Drawing<'a> {
-    decided: Decided<'a>,
+struct GraphBuilder<'a> {
+    decided: ScanDecisions<'a>,
     has_run: bool,
     objects: Objects,
 }
@@ -159,9 +168,9 @@ struct Drawing<'a> {
 /// Returns the counts of a scan together with those of the node below it.
 fn flow_of(plan: &Arc<dyn ExecutionPlan>) -> Flow {
     let below = plan.children().into_iter().next();
-    let flow = Flow::of(plan.as_ref());
+    let flow = Flow::from_metrics(plan.as_ref());
     match below {
-        Some(scan) => flow.over(Flow::of(scan.as_ref())),
+        Some(scan) => flow.over(Flow::from_metrics(scan.as_ref())),
         None => flow,
     }
 }
@@ -183,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    async fn picture(sql: &str) -> Picture {
+    async fn picture(sql: &str) -> PlanGraph {
         let config = SessionConfig::new().with_target_partitions(2);
         let context = SessionContext::new_with_config(config);
         for table in ["a", "b"] {
@@ -191,17 +200,17 @@ mod tests {
             context.sql(&sql).await.unwrap().collect().await.unwrap();
         }
         let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
-        Picture::of(&plan, &[])
+        PlanGraph::from_plan(&plan, &[])
     }
 
     #[tokio::test]
     async fn operators_come_after_those_whose_rows_they_take() {
         let sql = "SELECT a.column2, count(*) FROM a JOIN b ON a.column1 = b.column1 \
                    GROUP BY a.column2 ORDER BY 2 LIMIT 3";
-        let Picture { operators, left_out } = picture(sql).await;
+        let PlanGraph { operators, left_out } = picture(sql).await;
         for (index, operator) in operators.iter().enumerate() {
             assert!(operator.inputs.iter().all(|input| *input < index), "{operators:?}");
-            assert_eq!(operator.place, Place::Client);
+            assert_eq!(operator.place, ExecutionSite::Client);
         }
         let titles: Vec<_> = operators.iter().map(|it| it.title.as_str()).collect();
         let scans = titles.iter().filter(|title| **title == "Scan").count();
@@ -222,7 +231,7 @@ mod tests {
     #[tokio::test]
     async fn a_union_takes_the_rows_of_all() {
         let sql = "SELECT column1 FROM a UNION ALL SELECT column1 FROM b UNION ALL SELECT 7";
-        let Picture { operators, .. } = picture(sql).await;
+        let PlanGraph { operators, .. } = picture(sql).await;
         let union = operators.last().unwrap();
         assert_eq!((union.title.as_str(), union.inputs.len()), ("Union", 3), "{operators:?}");
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::Asked;
+use super::RequestStats;
 use crate::context::counters::RequestKind;
-use crate::context::timeline::Recorded;
+use crate::context::timeline::RequestLog;
 use crate::operators::s3_aggregate::S3AggregateExec;
 use crate::operators::s3_group_by::S3GroupByExec;
 use crate::operators::top_k_sample::TopKSampleExec;
@@ -16,7 +16,7 @@ use crate::scan::s3_scan::as_scan;
 use crate::scan::subject::subject;
 
 /// The objects that a node reads.
-pub(crate) struct Reads {
+pub(crate) struct ScanNode {
     /// A description of the objects.
     pub(crate) subject: String,
     /// True if the objects are not local files.
@@ -27,12 +27,12 @@ pub(crate) struct Reads {
     pub(crate) objects: Vec<String>,
 }
 
-impl Reads {
+impl ScanNode {
     /// Returns the objects that a node reads; none if it reads no files.
-    pub(crate) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
+    pub(crate) fn from_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         if plan.is::<TopKSampleExec>() {
             let scan = plan.children().into_iter().next()?;
-            return Some(Self { nodes: 2, ..Self::of(scan)? });
+            return Some(Self { nodes: 2, ..Self::from_plan(scan)? });
         }
         let config = config(plan)?;
         let is_remote = !config.object_store_url.as_str().starts_with("file:");
@@ -72,8 +72,8 @@ impl Objects {
 
     /// Returns the requests of each operator while the plan ran. Operators that read the same object share its
     /// requests evenly.
-    pub(crate) fn asked(&self, recorded: &Recorded) -> BTreeMap<usize, Asked> {
-        let mut asked: BTreeMap<usize, Asked> = BTreeMap::new();
+    pub(crate) fn request_stats(&self, recorded: &RequestLog) -> BTreeMap<usize, RequestStats> {
+        let mut asked: BTreeMap<usize, RequestStats> = BTreeMap::new();
         for operator in self.readers.values().flatten() {
             asked.entry(*operator).or_default();
         }
@@ -114,13 +114,13 @@ mod tests {
             bytes,
             requests: 1,
         };
-        let recorded = Recorded {
+        let recorded = RequestLog {
             requests: vec![get("a", 0, 1000), get("a", 2, 10), get("b", 3, 7), get("c", 3, 1)],
             planned: Some(Duration::from_secs(1)),
-            ..Recorded::default()
+            ..RequestLog::default()
         };
-        let asked = objects.asked(&recorded);
-        let of = |operator| asked.get(&operator).map(|it: &Asked| (it.gets, it.link));
+        let asked = objects.request_stats(&recorded);
+        let of = |operator| asked.get(&operator).map(|it: &RequestStats| (it.gets, it.link));
         assert_eq!([0, 3, 5].map(of), [Some((2, 14)), Some((0, 3)), Some((0, 0))]);
     }
 }

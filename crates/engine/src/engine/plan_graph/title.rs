@@ -35,7 +35,7 @@ pub(crate) fn hands_on(plan: &dyn ExecutionPlan) -> bool {
 }
 
 /// Returns the title of a node.
-pub(crate) fn of(plan: &dyn ExecutionPlan) -> String {
+pub(crate) fn title(plan: &dyn ExecutionPlan) -> String {
     let words = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         let grouped = !aggregate.group_expr().is_true_no_grouping();
         match (grouped, *aggregate.mode()) {

@@ -9,7 +9,7 @@ use crate::context::file_names::{COMPRESSIONS, TABS};
 /// read. Options of the statement take precedence.
 pub(crate) fn as_named(copy: &mut CopyToStatement) {
     let name = copy.target.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-    let Named { end, format: by_name, compression } = Named::of(&name);
+    let CopyTarget { end, format: by_name, compression } = CopyTarget::parse(&name);
     if compression.is_none() && end != TABS {
         return;
     }
@@ -20,25 +20,25 @@ pub(crate) fn as_named(copy: &mut CopyToStatement) {
         return;
     };
     if let Some(compression) = compression {
-        say(copy, "compression", compression);
+        push_option(copy, "compression", compression);
     }
     if end == TABS && format == "CSV" {
-        say(copy, "delimiter", "\t");
+        push_option(copy, "delimiter", "\t");
     }
     copy.stored_as = Some(format);
 }
 
 /// The properties that the name of a file implies.
-struct Named<'a> {
+struct CopyTarget<'a> {
     /// The file extension, without that of a compression.
     end: &'a str,
     format: Option<&'static str>,
     compression: Option<&'static str>,
 }
 
-impl<'a> Named<'a> {
+impl<'a> CopyTarget<'a> {
     /// Parses a name in lower case.
-    fn of(name: &'a str) -> Self {
+    fn parse(name: &'a str) -> Self {
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| name.ends_with(suffix));
         let stem = compression.and_then(|(suffix, _)| name.strip_suffix(suffix)).unwrap_or(name);
         let end = stem.rsplit_once('.').map_or("", |(_, end)| end);
@@ -57,7 +57,7 @@ impl<'a> Named<'a> {
 pub(crate) fn unlike_name(copy: &CopyToStatement) -> Option<String> {
     let file = copy.target.rsplit('/').next().unwrap_or_default();
     let name = file.to_ascii_lowercase();
-    let by_name = Named::of(&name).format?;
+    let by_name = CopyTarget::parse(&name).format?;
     let format = copy.stored_as.as_deref()?.to_ascii_uppercase();
     (by_name != format && copy.partitioned_by.is_empty()).then(|| {
         format!(
@@ -90,7 +90,7 @@ pub(crate) fn with_level(copy: &mut CopyToStatement) {
 }
 
 /// Adds an option of the format, unless it is already set.
-fn say(copy: &mut CopyToStatement, option: &str, value: &str) {
+fn push_option(copy: &mut CopyToStatement, option: &str, value: &str) {
     let is_it = |name: &String| {
         let name = name.to_ascii_lowercase();
         name.rsplit('.').next() == Some(option)

@@ -18,7 +18,7 @@ use crate::context::error::{ErrorKind, UserError};
 /// If there is no option of a name, or it does not have one value.
 pub(crate) fn understood(tokens: &[TokenWithSpan]) -> Result<Option<Vec<TokenWithSpan>>> {
     let Some((with, open, close)) = place(tokens) else { return Ok(None) };
-    let mut written = Written::default();
+    let mut written = CopyClauses::default();
     for item in items(&tokens[open + 1..close]) {
         written.add(&item)?;
     }
@@ -129,13 +129,13 @@ fn items(tokens: &[TokenWithSpan]) -> Vec<Item> {
 
 /// The clauses that replace the options.
 #[derive(Debug, Default)]
-struct Written {
+struct CopyClauses {
     format: Option<String>,
     partitions: Vec<String>,
     options: Vec<(&'static str, String)>,
 }
 
-impl Written {
+impl CopyClauses {
     fn add(&mut self, Item { name, values }: &Item) -> Result<()> {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), values.as_slice()) {

@@ -18,7 +18,7 @@ pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()
         LogicalPlan::Ddl(DdlStatement::DropView(drop)) => (&drop.name, "view", drop.if_exists),
         _ => return Ok(()),
     };
-    let found = found(state, name).await?;
+    let found = existing_kind(state, name).await?;
     let (message, hint) = match found {
         Some(is) if is == said => return Ok(()),
         Some(is) => (
@@ -38,7 +38,10 @@ pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()
 }
 
 /// Returns whether a name is that of a table or of a view; none if it does not exist.
-async fn found(state: &SessionState, name: &TableReference) -> Result<Option<&'static str>> {
+async fn existing_kind(
+    state: &SessionState,
+    name: &TableReference,
+) -> Result<Option<&'static str>> {
     let Ok(schema) = state.schema_for_ref(name.clone()) else { return Ok(None) };
     if !schema.table_exist(name.table()) {
         return Ok(None);

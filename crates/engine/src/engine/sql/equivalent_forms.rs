@@ -19,12 +19,12 @@ pub(crate) fn rewrite(statement: &mut Statement) {
     {
         time_zone(set);
     }
-    let _ = sluicegate_guards::visit(statement, &mut Forms);
+    let _ = sluicegate_guards::visit(statement, &mut FormRewriter);
 }
 
-struct Forms;
+struct FormRewriter;
 
-impl VisitorMut for Forms {
+impl VisitorMut for FormRewriter {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// The name of an unsupported statement or clause, and a hint on the alternative.
-type Instead = (Cow<'static, str>, Cow<'static, str>);
+type UnsupportedStatement = (Cow<'static, str>, Cow<'static, str>);
 
 const ALONE: &str =
     "Each statement stands for itself, and what COPY writes appears when it is complete.";
@@ -23,7 +23,7 @@ const TEXTS: &str =
     "Leave it out: texts are UTF-8. read_csv('…', encoding => 'latin-1') reads other encodings.";
 
 /// Returns the name and the hint for an unsupported statement; none for other statements.
-pub(crate) fn instead_of(statement: &Sql) -> Option<Instead> {
+pub(crate) fn instead_of(statement: &Sql) -> Option<UnsupportedStatement> {
     let (what, instead) = match statement {
         Sql::CreateFunction(_) => (
             "CREATE FUNCTION",
@@ -55,7 +55,7 @@ fn is_null(values: &[Expr]) -> bool {
 }
 
 /// Returns the name and the hint for an unsupported clause of CREATE TABLE.
-fn clause_of_table(table: &CreateTable) -> Option<Instead> {
+fn clause_of_table(table: &CreateTable) -> Option<UnsupportedStatement> {
     let (clause, instead): (Cow<'static, str>, _) = match &table.table_options {
         CreateTableOptions::None if table.comment.is_some() => ("COMMENT".into(), LEAVE_OUT),
         CreateTableOptions::None if table.temporary => {

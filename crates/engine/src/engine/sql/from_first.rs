@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use crate::context::error::with_what_was_meant;
+use crate::context::error::with_suggestion;
 use crate::engine::sql::copy_options;
 use crate::engine::sql::interval_units;
 use crate::engine::sql::nesting;
@@ -30,9 +30,9 @@ pub(crate) fn parse(state: &SessionState, sql: &str) -> Result<Statement> {
     nesting::check(sql, limit)?;
     let statement = parsed(state, sql).map_err(|error| match error.find_root() {
         DataFusionError::SQL(cause, _) if **cause == ParserError::RecursionLimitExceeded => {
-            nesting::given_up(limit).into()
+            nesting::parser_limit_error(limit).into()
         }
-        _ => with_what_was_meant(sql, error),
+        _ => with_suggestion(sql, error),
     })?;
     interval_units::check(sql, &statement)?;
     Ok(statement)

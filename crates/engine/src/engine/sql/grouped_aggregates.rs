@@ -18,7 +18,8 @@ use crate::engine::sql::unsupported_clauses::visit;
 ///
 /// If one contains an aggregate.
 pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
-    found(Groups { state, by_alias: false }, statement).map_or(Ok(()), |told| Err(told.into()))
+    misplaced_aggregate(Groups { state, by_alias: false }, statement)
+        .map_or(Ok(()), |told| Err(told.into()))
 }
 
 /// Replaces an error about a duplicate column if GROUP BY names an aggregate by its alias; other errors are
@@ -30,13 +31,16 @@ pub(crate) fn explained(
 ) -> DataFusionError {
     let is_twice = matches!(error.find_root(), DataFusionError::SchemaError(cause, _)
         if matches!(cause.as_ref(), SchemaError::DuplicateUnqualifiedField { .. }));
-    match is_twice.then(|| found(Groups { state, by_alias: true }, statement)).flatten() {
+    match is_twice
+        .then(|| misplaced_aggregate(Groups { state, by_alias: true }, statement))
+        .flatten()
+    {
         Some(told) => told.into(),
         None => error,
     }
 }
 
-fn found(mut groups: Groups<'_>, statement: &Statement) -> Option<UserError> {
+fn misplaced_aggregate(mut groups: Groups<'_>, statement: &Statement) -> Option<UserError> {
     match visit(statement, &mut groups) {
         ControlFlow::Break(told) => Some(told),
         ControlFlow::Continue(()) => None,
@@ -57,7 +61,7 @@ impl Visitor for Groups<'_> {
             return ControlFlow::Continue(());
         };
         for key in keys {
-            let meant = meant(key, &select.projection, self.by_alias).unwrap_or(key);
+            let meant = resolve_item(key, &select.projection, self.by_alias).unwrap_or(key);
             if has_aggregate(self.state, meant) {
                 let by = match meant == key {
                     true => String::new(),
@@ -79,7 +83,7 @@ impl Visitor for Groups<'_> {
 }
 
 /// Returns the expression in the SELECT list that a key of GROUP BY references by position, or by alias.
-fn meant<'a>(key: &Expr, columns: &'a [SelectItem], by_alias: bool) -> Option<&'a Expr> {
+fn resolve_item<'a>(key: &Expr, columns: &'a [SelectItem], by_alias: bool) -> Option<&'a Expr> {
     let of = |item: &'a SelectItem| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
         _ => None,

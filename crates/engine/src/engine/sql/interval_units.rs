@@ -94,7 +94,7 @@ impl Visitor for Units<'_> {
         let word =
             follows.filter(|word| !FOLLOWS.iter().any(|known| known.eq_ignore_ascii_case(word)));
         let (message, hint) = match word {
-            Some(word) => (format!("there is no unit `{word}` of INTERVAL"), meant(&word)),
+            Some(word) => (format!("there is no unit `{word}` of INTERVAL"), closest_unit(&word)),
             None => (format!("INTERVAL {number} has no unit"), None),
         };
         let hint = hint.map_or_else(
@@ -144,7 +144,7 @@ fn word_after(sql: &str, span: Span) -> Option<String> {
 }
 
 /// Returns the unit that is similar to a word.
-fn meant(word: &str) -> Option<&'static str> {
+fn closest_unit(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_uppercase();
     let short =
         [("H", "HOUR"), ("MIN", "MINUTE"), ("MINS", "MINUTE"), ("SEC", "SECOND"), ("S", "SECOND")];

@@ -55,7 +55,7 @@ use crate::catalog::locations::{as_url, at_home, check_writable};
 use crate::catalog::option_values;
 use crate::catalog::table_functions::{name_calls, tab};
 use crate::context::notes::Notes;
-use crate::store::staging::overwrite::Existing;
+use crate::store::staging::overwrite::OverwriteMode;
 use crate::{ErrorKind, UserError};
 
 /// Plans a statement; nothing takes effect.
@@ -72,7 +72,10 @@ pub(crate) async fn logical_plan(state: &SessionState, sql: &str) -> Result<Logi
 /// # Errors
 ///
 /// Those of [`logical_plan`].
-pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalPlan, Existing)> {
+pub(crate) async fn plan_of(
+    state: &SessionState,
+    sql: &str,
+) -> Result<(LogicalPlan, OverwriteMode)> {
     if depth(sql) > MAX_DEPTH {
         return plan_err!(
             "too many operators follow one another: at most {MAX_DEPTH}, and {} of UNION and JOIN; \
@@ -110,7 +113,7 @@ pub(crate) fn tables(state: &SessionState, sql: &str) -> Result<Vec<TableReferen
 async fn planned(
     state: &SessionState,
     mut statement: Statement,
-) -> Result<(LogicalPlan, Existing)> {
+) -> Result<(LogicalPlan, OverwriteMode)> {
     let shown = show_tables::query(&statement).or_else(|| show_columns::query(&statement));
     if let Some(query) = shown {
         statement = from_first::parse(state, &query)?;
@@ -157,7 +160,7 @@ async fn planned(
 }
 
 /// Converts the options and the target of a COPY or CREATE EXTERNAL TABLE. Returns how COPY treats existing objects.
-fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> {
+fn prepare(state: &SessionState, statement: &mut Statement) -> Result<OverwriteMode> {
     match statement {
         Statement::CopyTo(copy) => {
             copy.target = at_home(&copy.target)?.into_owned();
@@ -181,7 +184,7 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
                 state.config().get_extension::<Notes>().unwrap_or_default().add(note);
             }
             copy_format::with_level(copy);
-            Existing::take(&mut copy.options)
+            OverwriteMode::take(&mut copy.options)
         }
         Statement::Explain(explain) => prepare(state, &mut explain.statement),
         Statement::CreateExternalTable(table) => {
@@ -202,9 +205,9 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
                 let format = table.file_type.to_ascii_lowercase();
                 option_values::check(&format, ("format.compression", compression), "compression")?;
             }
-            Ok(Existing::default())
+            Ok(OverwriteMode::default())
         }
-        Statement::Statement(_) | Statement::Reset(_) => Ok(Existing::default()),
+        Statement::Statement(_) | Statement::Reset(_) => Ok(OverwriteMode::default()),
     }
 }
 
@@ -260,19 +263,19 @@ fn depth(sql: &str) -> usize {
     let mut chains = Chains::default();
     let mut deepest = 0;
     for token in tokens {
-        match Part::of(&token) {
-            Part::Open => {
+        match TokenRole::from_token(&token) {
+            TokenRole::Open => {
                 outer.push(chains);
                 chains = chains.inside();
             }
-            Part::Close => {
+            TokenRole::Close => {
                 let inner = chains.all();
                 chains = outer.pop().unwrap_or_default();
                 chains.depths[OPERAND] = chains.depths[OPERAND].max(inner);
             }
-            Part::Next => chains.next(),
-            Part::Operator(strength) => chains.operator(strength),
-            Part::Other => {}
+            TokenRole::Next => chains.next(),
+            TokenRole::Operator(strength) => chains.operator(strength),
+            TokenRole::Other => {}
         }
         deepest = deepest.max(chains.around + chains.all());
     }
@@ -332,7 +335,7 @@ const OR: usize = 1;
 const OPERAND: usize = 8;
 
 /// The effect of a token on nesting.
-pub(crate) enum Part {
+pub(crate) enum TokenRole {
     Open,
     Close,
     /// Begins another expression.
@@ -342,9 +345,9 @@ pub(crate) enum Part {
     Other,
 }
 
-impl Part {
+impl TokenRole {
     /// Returns the effect of a token.
-    pub(crate) fn of(token: &Token) -> Self {
+    pub(crate) fn from_token(token: &Token) -> Self {
         match token {
             Token::LParen | Token::LBracket => Self::Open,
             Token::RParen | Token::RBracket => Self::Close,

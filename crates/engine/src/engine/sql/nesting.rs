@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::context::error::{ErrorKind, UserError};
-use crate::engine::sql::Part;
+use crate::engine::sql::TokenRole;
 
 /// The levels that the parser uses for the statement itself, and for the operands of the innermost expression, which
 /// may be in operators of every strength.
@@ -36,7 +36,7 @@ pub(crate) fn check(sql: &str, limit: usize) -> Result<()> {
 const READ_TWICE: usize = 3;
 
 /// Returns the error for a statement at which the parser reached its limit.
-pub(crate) fn given_up(limit: usize) -> UserError {
+pub(crate) fn parser_limit_error(limit: usize) -> UserError {
     too_deep(limit.saturating_sub(OTHERS))
 }
 
@@ -177,24 +177,24 @@ fn levels(sql: &str, most: usize) -> usize {
             open.add(more);
         }
         let is_sign = matches!(token, Token::Minus | Token::Plus | Token::Tilde);
-        match (token, Part::of(token)) {
+        match (token, TokenRole::from_token(token)) {
             _ if is_sign && !after_operand => open.pending.push(SIGN),
             _ if keyword == Keyword::NOT => open.pending.push(NOT),
             _ if keyword == Keyword::INTERVAL => open.pending.extend([SIGN; READ_TWICE]),
             _ if keyword == Keyword::CASE => open.open(),
             _ if keyword == Keyword::END => open.close(),
             (Token::LBrace, _) => open.open(),
-            (Token::RBrace, _) | (_, Part::Close) => open.close(),
-            (_, Part::Open) => {
+            (Token::RBrace, _) | (_, TokenRole::Close) => open.close(),
+            (_, TokenRole::Open) => {
                 open.open();
                 of_query = Some(if names_table { 1 } else { 2 });
                 if before.is_read_twice(token, is_field) {
                     open.add(READ_TWICE - 1);
                 }
             }
-            (_, Part::Next | Part::Operator(0)) => open.pending.clear(),
-            (_, Part::Operator(strength)) => open.operator(strength),
-            (_, Part::Other) => {}
+            (_, TokenRole::Next | TokenRole::Operator(0)) => open.pending.clear(),
+            (_, TokenRole::Operator(strength)) => open.operator(strength),
+            (_, TokenRole::Other) => {}
         }
         after_operand = match token {
             Token::Word(_) => keyword != Keyword::CASE && !EXPECTING.contains(&keyword),

@@ -20,13 +20,13 @@ const LISTED: usize = 30;
 
 /// Adds a planner that reports the fields of a struct if a query uses a missing one.
 pub(crate) fn planner(builder: &mut SessionStateBuilder) {
-    builder.expr_planners().get_or_insert_default().insert(0, Arc::new(Known));
+    builder.expr_planners().get_or_insert_default().insert(0, Arc::new(StructFieldPlanner));
 }
 
 #[derive(Debug)]
-struct Known;
+struct StructFieldPlanner;
 
-impl ExprPlanner for Known {
+impl ExprPlanner for StructFieldPlanner {
     /// Checks `column.field`.
     fn plan_compound_identifier(
         &self,
@@ -39,7 +39,7 @@ impl ExprPlanner for Known {
             let DataType::Struct(fields) = data_type else { break };
             let Some((_, found)) = fields.find(name) else {
                 // DataFusion ignores errors of planners here, so the error is in the function.
-                let missing = ScalarUDF::new_from_impl(Missing::new(name, &of, fields));
+                let missing = ScalarUDF::new_from_impl(MissingField::new(name, &of, fields));
                 let call = ScalarFunction::new_udf(Arc::new(missing), Vec::new());
                 return Ok(PlannerResult::Planned(Expr::ScalarFunction(call)));
             };
@@ -61,7 +61,7 @@ impl ExprPlanner for Known {
             && fields.find(name).is_none()
         {
             let of = access.expr.schema_name().to_string();
-            return Err(Missing::new(name, &of, &fields).error());
+            return Err(MissingField::new(name, &of, &fields).error());
         }
         Ok(PlannerResult::Original(access))
     }
@@ -69,13 +69,13 @@ impl ExprPlanner for Known {
 
 /// A function in place of a missing field. It has no type, so that planning fails with the error.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Missing {
+struct MissingField {
     signature: Signature,
     message: String,
     hint: String,
 }
 
-impl Missing {
+impl MissingField {
     fn new(name: &str, of: &str, fields: &Fields) -> Self {
         let mut names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
         let lower = name.to_lowercase();
@@ -105,7 +105,7 @@ impl Missing {
     }
 }
 
-impl ScalarUDFImpl for Missing {
+impl ScalarUDFImpl for MissingField {
     fn name(&self) -> &'static str {
         "get_field"
     }
@@ -141,12 +141,12 @@ mod tests {
             ("nmae", &["id", "name"], "Did you mean name? Its fields are id, name."),
             ("name", &["Name"], "Did you mean \"Name\", with quotes? Its fields are Name."),
         ] {
-            let missing = Missing::new(name, "d", &fields(names));
+            let missing = MissingField::new(name, "d", &fields(names));
             assert_eq!(missing.message, format!("there is no field `{name}` in d"));
             assert_eq!(missing.hint, hint);
         }
         let many: Vec<String> = (0..=LISTED).map(|n| format!("f{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(Missing::new("x", "d", &fields(&many)).hint.ends_with("f29, …."));
+        assert!(MissingField::new("x", "d", &fields(&many)).hint.ends_with("f29, …."));
     }
 }

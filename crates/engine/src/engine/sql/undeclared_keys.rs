@@ -8,7 +8,11 @@ use crate::context::error::Error;
 use crate::engine::sql;
 
 /// Adds a hint to an error about an unknown column if the statement reads JSON; other errors are unchanged.
-pub(crate) async fn told(context: &SessionContext, sql: &str, error: Error) -> Error {
+pub(crate) async fn undeclared_key_error(
+    context: &SessionContext,
+    sql: &str,
+    error: Error,
+) -> Error {
     let is_missing = matches!(
         error.datafusion().find_root(),
         DataFusionError::SchemaError(error, _)

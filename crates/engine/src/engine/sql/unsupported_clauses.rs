@@ -32,12 +32,12 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
                 "Name the rows: DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT 10).",
             ),
             (Sql::CreateTable(table), None) => match ignored(&table.columns) {
-                ControlFlow::Continue(()) => table.visit(&mut Dropped),
+                ControlFlow::Continue(()) => table.visit(&mut UnsupportedClauses),
                 ignored => ignored,
             },
-            (statement, None) => statement.visit(&mut Dropped),
+            (statement, None) => statement.visit(&mut UnsupportedClauses),
         },
-        Statement::CopyTo(_) => visit(statement, &mut Dropped),
+        Statement::CopyTo(_) => visit(statement, &mut UnsupportedClauses),
         Statement::Explain(explain) => match explain.statement.as_ref() {
             Statement::Statement(inner) if is_definition(inner) => defines(),
             Statement::CreateExternalTable(_) | Statement::Reset(_) => defines(),
@@ -135,9 +135,9 @@ fn refuse(clause: &str, instead: &str) -> ControlFlow<UserError> {
     })
 }
 
-struct Dropped;
+struct UnsupportedClauses;
 
-impl Visitor for Dropped {
+impl Visitor for UnsupportedClauses {
     type Break = UserError;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<UserError> {

@@ -97,24 +97,24 @@ fn nanos(time: Duration) -> u64 {
 
 /// An operator with a clock. Downcasts return the operator itself.
 #[derive(Debug)]
-pub(super) struct Clocked {
+pub(super) struct TimedExec {
     input: Arc<dyn ExecutionPlan>,
     clock: Arc<Clock>,
 }
 
-impl Clocked {
+impl TimedExec {
     pub(super) fn new(input: Arc<dyn ExecutionPlan>, clock: Arc<Clock>) -> Self {
         Self { input, clock }
     }
 }
 
-impl DisplayAs for Clocked {
+impl DisplayAs for TimedExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl ExecutionPlan for Clocked {
+impl ExecutionPlan for TimedExec {
     fn name(&self) -> &'static str {
         "Clocked"
     }
@@ -155,7 +155,7 @@ impl ExecutionPlan for Clocked {
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let clock = Arc::clone(&self.clock);
-        Ok(Box::pin(ClockedStream { input, clock, pending: None, given: false, ended: false }))
+        Ok(Box::pin(TimedStream { input, clock, pending: None, given: false, ended: false }))
     }
 }
 
@@ -164,7 +164,7 @@ thread_local! {
     static INPUTS: Cell<u64> = const { Cell::new(0) };
 }
 
-struct ClockedStream {
+struct TimedStream {
     input: SendableRecordBatchStream,
     clock: Arc<Clock>,
     /// The time since which the input has been pending.
@@ -173,7 +173,7 @@ struct ClockedStream {
     ended: bool,
 }
 
-impl ClockedStream {
+impl TimedStream {
     fn end(&mut self, at: Instant) {
         if !std::mem::replace(&mut self.ended, true) {
             self.clock.ended.fetch_max(self.clock.since(at), Ordering::Relaxed);
@@ -181,7 +181,7 @@ impl ClockedStream {
     }
 }
 
-impl Stream for ClockedStream {
+impl Stream for TimedStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -251,14 +251,14 @@ fn long_views(data: &ArrayData) -> usize {
     lengths.map(|length| length as usize).sum()
 }
 
-impl RecordBatchStream for ClockedStream {
+impl RecordBatchStream for TimedStream {
     fn schema(&self) -> SchemaRef {
         self.input.schema()
     }
 }
 
 /// A stream is dropped when no more rows are needed.
-impl Drop for ClockedStream {
+impl Drop for TimedStream {
     fn drop(&mut self) {
         self.end(Instant::now());
     }

@@ -17,13 +17,13 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::WindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
-use super::clock::{Clock, Clocked};
-use crate::engine::plan_graph::scan::Reads;
+use super::clock::{Clock, TimedExec};
+use crate::engine::plan_graph::scan::ScanNode;
 use crate::engine::plan_graph::title;
 
 /// The role of an operator in the model of stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum OperatorKind {
     /// Reads a table.
     Scan,
     /// Filters or projects a scan's rows.
@@ -38,7 +38,7 @@ pub(super) enum Part {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) title: String,
-    pub(super) part: Part,
+    pub(super) part: OperatorKind,
     /// The table that it reads, if any: a description, and its objects.
     pub(super) reads: Option<(String, Vec<String>)>,
     /// True if it consumes all of its input before its first output row.
@@ -78,36 +78,36 @@ pub(super) fn clocked(
         children.push(child);
     }
     inputs.sort_by_key(|input| !input.first);
-    let reads = Reads::of(plan).filter(|_| inputs.is_empty());
+    let reads = ScanNode::from_plan(plan).filter(|_| inputs.is_empty());
     let clock = Clock::new(began);
     let with_clocks = replace_children_if_necessary(Arc::clone(plan), children)?;
     let node = Node {
-        title: title::of(plan.as_ref()),
-        part: part(plan.as_ref(), &inputs, reads.is_some()),
+        title: title::title(plan.as_ref()),
+        part: operator_kind(plan.as_ref(), &inputs, reads.is_some()),
         reads: reads.map(|it| (it.subject, it.objects)),
         gathers: gathers(plan.as_ref()),
         inputs,
         clock: Arc::clone(&clock),
         plan: Arc::clone(&with_clocks),
     };
-    Ok((Arc::new(Clocked::new(with_clocks, clock)), node))
+    Ok((Arc::new(TimedExec::new(with_clocks, clock)), node))
 }
 
-fn part(plan: &dyn ExecutionPlan, inputs: &[Input], reads: bool) -> Part {
+fn operator_kind(plan: &dyn ExecutionPlan, inputs: &[Input], reads: bool) -> OperatorKind {
     if reads {
-        return Part::Scan;
+        return OperatorKind::Scan;
     }
     match inputs {
-        [Input { ends: false, node, .. }] if node.part != Part::Other => {
+        [Input { ends: false, node, .. }] if node.part != OperatorKind::Other => {
             if plan.is::<FilterExec>() || plan.is::<ProjectionExec>() {
-                Part::FilterProject
+                OperatorKind::FilterProject
             } else if title::hands_on(plan) {
-                Part::HandsOn
+                OperatorKind::HandsOn
             } else {
-                Part::Other
+                OperatorKind::Other
             }
         }
-        _ => Part::Other,
+        _ => OperatorKind::Other,
     }
 }
 

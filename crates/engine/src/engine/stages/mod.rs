@@ -23,9 +23,9 @@ use futures::TryStreamExt;
 use sluicegate_costmodel::Bytes;
 use sluicegate_costmodel::storage::{Stage, StageGraph};
 
-use self::cut::{Node, Part, aside, clocked};
+use self::cut::{Node, OperatorKind, aside, clocked};
 use crate::context::error::Result;
-use crate::context::timeline::Recorded;
+use crate::context::timeline::RequestLog;
 use crate::engine::plan_graph::scan::Objects;
 use crate::engine::plan_graph::title;
 use crate::engine::query::Query;
@@ -159,14 +159,14 @@ impl Stages {
         let stage = &mut open.stage;
         stage.thread_seconds += own;
         match node.part {
-            Part::Scan => {
+            OperatorKind::Scan => {
                 stage.scan_seconds += own;
                 stage.wait_seconds += clock.waited();
             }
-            Part::FilterProject => stage.filter_project_seconds += own,
-            Part::HandsOn | Part::Other => {}
+            OperatorKind::FilterProject => stage.filter_project_seconds += own,
+            OperatorKind::HandsOn | OperatorKind::Other => {}
         }
-        let is_of_a_scan = node.part != Part::Other;
+        let is_of_a_scan = node.part != OperatorKind::Other;
         if is_of_a_scan && hands_out {
             stage.result_bytes += clock.bytes();
         }
@@ -214,8 +214,8 @@ impl Stages {
 
     /// Distributes the counted bytes over the stages, by the objects of the recorded requests. If not all requests
     /// were recorded one by one, the bytes are scaled up.
-    fn share(&mut self, recorded: &Recorded, read: Bytes) {
-        let asked = self.objects.asked(recorded);
+    fn share(&mut self, recorded: &RequestLog, read: Bytes) {
+        let asked = self.objects.request_stats(recorded);
         let known: u64 = asked.values().map(|it| it.link).sum();
         let scale = (read.as_f64() / known.max(1) as f64).max(1.0);
         for (scan, asked) in asked {

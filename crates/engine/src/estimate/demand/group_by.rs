@@ -16,7 +16,7 @@ use super::local_evaluation::{of_aggregate, of_row};
 use super::table::Table;
 use super::{AGGREGATE_BYTES, looking_up};
 use crate::context::config::{GroupBy, SluiceOptions};
-use crate::estimate::server_index::Inside;
+use crate::estimate::server_index::ServerIndexScan;
 use crate::estimate::statistics::distinct_of;
 use crate::pushdown::terms::{items, terms};
 use crate::scan::s3_select::S3SelectSource;
@@ -98,7 +98,7 @@ const WORTH_A_SAMPLE: f64 = 8.0;
 impl GroupByDemand {
     /// The numbers of a group-by of this shape.
     #[must_use]
-    pub fn of(shape: &GroupByShape<'_>, options: &ConfigOptions) -> Self {
+    pub fn from_exec(shape: &GroupByShape<'_>, options: &ConfigOptions) -> Self {
         let GroupByShape {
             config,
             source,
@@ -110,13 +110,13 @@ impl GroupByDemand {
             most,
             ..
         } = *shape;
-        let table = Table::of(config, source, Some(options));
+        let table = Table::from_scan(config, source, Some(options));
         let selectivity = table.selectivity(source, options);
         let columns = source.columns();
         let passing = Some(selectivity);
         let filter = source.statement(None).map_or(Terms::NONE, |it| terms(&it.query, passing));
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
-        let scan = looking_up(scan, Inside::of(config, source, options).as_ref());
+        let scan = looking_up(scan, ServerIndexScan::estimate(config, source, options).as_ref());
         let key_bytes = table.row_bytes(&shape.sampled);
         let group_bytes = table.group_bytes(partial);
         let (state_bytes, sums) = table.states(partial);
@@ -164,7 +164,7 @@ impl GroupByDemand {
     /// Returns true if the number of groups is worth a sample of the file.
     #[must_use]
     pub fn is_worth_a_sample(&self, options: &ConfigOptions) -> bool {
-        SluiceOptions::of(options).group_by == GroupBy::Auto
+        SluiceOptions::from_options(options).group_by == GroupBy::Auto
             && !self.settled
             && self.rows() >= WORTH_A_SAMPLE * self.sample_rows as f64
     }
@@ -251,11 +251,11 @@ impl GroupByDemand {
         let groups = self.groups_of_file().unwrap_or(ASSUMED_GROUPS as f64);
         let (most, is_distinct) = (self.most as f64, self.width == 0);
         let then = match (groups <= most, is_distinct) {
-            (true, true) => self.rest(0.0),
+            (true, true) => self.remaining_steps(0.0),
             (true, false) => self.proven(groups.ceil() as u64),
             // The rows of the groups that were found are excluded.
-            (false, true) => self.rest(1.0 - most / groups),
-            (false, false) => self.here(),
+            (false, true) => self.remaining_steps(1.0 - most / groups),
+            (false, false) => self.local_steps(),
         };
         Steps::InTurn(vec![self.sample(), then])
     }
@@ -264,19 +264,19 @@ impl GroupByDemand {
     #[must_use]
     pub fn largest(&self) -> Steps {
         let (groups, left) = self.largest;
-        Steps::InTurn(vec![self.sample(), self.together(groups, left)])
+        Steps::InTurn(vec![self.sample(), self.one_statement_steps(groups, left)])
     }
 
     /// Returns the steps of [`largest`](Self::largest) as they will probably run on this hardware. Once the operator
     /// has taken a sample, it requests all groups if that is faster.
     #[must_use]
-    pub fn largest_worth_asking(&self, hardware: &HardwareProfile) -> Steps {
+    pub fn largest_groups_steps(&self, hardware: &HardwareProfile) -> Steps {
         let some = self.largest();
         let Some(groups) = self.groups_of_file().filter(|groups| *groups <= self.most as f64)
         else {
             return some;
         };
-        let together = self.together(groups.ceil() as u64, 0.0);
+        let together = self.one_statement_steps(groups.ceil() as u64, 0.0);
         let all = Steps::InTurn(vec![self.sample(), together]);
         let seconds = |steps: &Steps| predict(steps, hardware).total();
         if seconds(&all) < seconds(&some) { all } else { some }
@@ -284,15 +284,15 @@ impl GroupByDemand {
 
     /// Returns the steps for fetching all rows and grouping them locally.
     #[must_use]
-    pub fn here(&self) -> Steps {
-        self.rest(1.0)
+    pub fn local_steps(&self) -> Steps {
+        self.remaining_steps(1.0)
     }
 
     /// Returns the steps for requesting the states of some groups, and at the same time the share `left` of the rows
     /// that is in none of them.
     #[must_use]
-    pub fn together(&self, groups: u64, left: f64) -> Steps {
-        Steps::Together(vec![self.pushed(groups), self.rest(left)])
+    pub fn one_statement_steps(&self, groups: u64, left: f64) -> Steps {
+        Steps::Together(vec![self.pushed(groups), self.remaining_steps(left)])
     }
 
     fn sample(&self) -> Steps {
@@ -315,7 +315,7 @@ impl GroupByDemand {
         let pushed = self.pushed(groups);
         match self.exact {
             true => pushed,
-            false => Steps::InTurn(vec![pushed, self.rest(0.0)]),
+            false => Steps::InTurn(vec![pushed, self.remaining_steps(0.0)]),
         }
     }
 
@@ -354,7 +354,7 @@ impl GroupByDemand {
         .select_phase("groups")
     }
 
-    fn rest(&self, share: f64) -> Steps {
+    fn remaining_steps(&self, share: f64) -> Steps {
         ScanDemand {
             passing: self.scan.passing * share,
             selectivity: self.scan.selectivity * share,

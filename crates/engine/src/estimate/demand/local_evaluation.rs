@@ -19,7 +19,7 @@ use crate::scan::s3_scan::as_select_scan;
 /// Returns the work that a node over a scan does in the engine for all rows that pass the scan's filters. Only
 /// projections and filters may stand in between. `itself` is the node's own work per row.
 #[must_use]
-pub fn evaluated_here(
+pub fn evaluated_locally(
     node: &Arc<dyn ExecutionPlan>,
     itself: Terms,
     options: &ConfigOptions,

@@ -25,10 +25,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{Requests, Rows, ScanDemand, Terms, TopKDemand};
 
 pub use self::group_by::{GroupByDemand, GroupByShape};
-pub use self::local_evaluation::{evaluated_here, of_aggregate};
+pub use self::local_evaluation::{evaluated_locally, of_aggregate};
 pub use self::scan_estimates::ScanEstimates;
 use self::table::Table;
-use crate::estimate::server_index::Inside;
+use crate::estimate::server_index::ServerIndexScan;
 use crate::pushdown::predicate::ColumnStyle;
 use crate::pushdown::statement::Statement;
 pub(crate) use crate::pushdown::terms::conditions;
@@ -52,11 +52,12 @@ pub fn scan_demand(
     source: &S3SelectSource,
     options: &ConfigOptions,
 ) -> Result<ScanDemand> {
-    let table = Table::of(config, source, Some(options));
+    let table = Table::from_scan(config, source, Some(options));
     let selectivity = table.selectivity(source, options);
     let columns = source.columns();
     let demand = table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE);
-    let demand = looking_up(asking(demand, source), inside(select, source, options)?.as_ref());
+    let demand =
+        looking_up(select_demand(demand, source), inside(select, source, options)?.as_ref());
     let (select_requests, selecting) = opened(select, options)?;
     let (get_requests, getting) = opened(get, options)?;
     let demand = ScanDemand {
@@ -86,11 +87,12 @@ pub fn inside(
     select: &Arc<dyn ExecutionPlan>,
     source: &S3SelectSource,
     options: &ConfigOptions,
-) -> Result<Option<Inside>> {
-    Ok(split(select, options)?.and_then(|config| Inside::of(&config, source, options)))
+) -> Result<Option<ServerIndexScan>> {
+    Ok(split(select, options)?
+        .and_then(|config| ServerIndexScan::estimate(&config, source, options)))
 }
 
-fn looking_up(demand: ScanDemand, inside: Option<&Inside>) -> ScanDemand {
+fn looking_up(demand: ScanDemand, inside: Option<&ServerIndexScan>) -> ScanDemand {
     inside.map_or(demand, |inside| demand.looking_up(inside.read()))
 }
 
@@ -181,14 +183,14 @@ pub struct AggregateShape<'a> {
 #[must_use]
 pub fn aggregate_demand(shape: AggregateShape<'_>, options: &ConfigOptions) -> ScanDemand {
     let AggregateShape { config, source, statement } = shape;
-    let table = Table::of(config, source, Some(options));
+    let table = Table::from_scan(config, source, Some(options));
     let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
     let selectivity = table.files / table.rows.max(1.0);
     let query = &statement.query;
     let passing = table.selectivity(source, options);
     let terms = terms(query, Some(passing));
     let demand = table.demand(source.columns(), passing, bytes, terms);
-    let inside = Inside::of(config, source, options);
+    let inside = ServerIndexScan::estimate(config, source, options);
     ScanDemand {
         selectivity: selectivity.min(1.0),
         items: items(query),
@@ -198,7 +200,7 @@ pub fn aggregate_demand(shape: AggregateShape<'_>, options: &ConfigOptions) -> S
 }
 
 /// Returns the demand with the terms of the source's own statement.
-fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
+fn select_demand(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
     let Some(Statement { query, .. }) = source.statement(None) else { return demand };
     ScanDemand {
         terms: terms(&query, Some(demand.passing)),
@@ -215,7 +217,7 @@ pub fn selectivity(
     source: &S3SelectSource,
     options: &ConfigOptions,
 ) -> f64 {
-    Table::of(config, source, Some(options)).selectivity(source, options)
+    Table::from_scan(config, source, Some(options)).selectivity(source, options)
 }
 
 /// Returns the share of a column's values that pass the scan's filters on that column alone, and the share of the
@@ -227,7 +229,7 @@ pub fn kept_of_column(
     column: usize,
     options: &ConfigOptions,
 ) -> (f64, f64) {
-    Table::of(config, source, Some(options)).kept_of_column(source, column, options)
+    Table::from_scan(config, source, Some(options)).kept_of_column(source, column, options)
 }
 
 /// Returns the rows of a scan's files, known or estimated.
@@ -256,7 +258,7 @@ pub fn top_k_demand(
     options: &ConfigOptions,
 ) -> Result<TopKDemand> {
     let scan = scan_demand(select, select, config, source, options)?;
-    let table = Table::of(config, source, Some(options));
+    let table = Table::from_scan(config, source, Some(options));
     let share = table.row_bytes(sampled) / table.row_bytes(source.columns());
     // Only some of the sent rows reach the sort, so more must be sent for each.
     let passing = if filtered { default_selectivity(options).max(0.01) } else { 1.0 };

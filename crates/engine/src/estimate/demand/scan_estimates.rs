@@ -5,8 +5,8 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use sluicegate_costmodel::{ScanDemand, Terms};
 
 use super::table::Table;
-use super::{asking, looking_up};
-use crate::estimate::server_index::Inside;
+use super::{looking_up, select_demand};
+use crate::estimate::server_index::ServerIndexScan;
 use crate::scan::estimator::ScanEstimator;
 use crate::scan::s3_select::S3SelectSource;
 
@@ -21,15 +21,18 @@ impl ScanEstimator for ScanEstimates {
         source: &S3SelectSource,
         options: &ConfigOptions,
     ) -> ScanDemand {
-        let table = Table::of(config, source, Some(options));
+        let table = Table::from_scan(config, source, Some(options));
         let selectivity = table.selectivity(source, options);
         let columns = source.columns();
         let demand = table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE);
-        looking_up(asking(demand, source), Inside::of(config, source, options).as_ref())
+        looking_up(
+            select_demand(demand, source),
+            ServerIndexScan::estimate(config, source, options).as_ref(),
+        )
     }
 
     fn record_bytes(&self, config: &FileScanConfig, source: &S3SelectSource) -> f64 {
-        let table = Table::of(config, source, None);
+        let table = Table::from_scan(config, source, None);
         table.bytes / table.rows.max(1.0)
     }
 }

@@ -15,7 +15,7 @@ use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
 use super::group_by::ASSUMED_LARGEST;
 use super::{AGGREGATE_BYTES, at_once, default_selectivity, partitions, table_rows};
 use crate::context::config::SluiceOptions;
-use crate::estimate::statistics::column_layouts::{Fetched, Stored};
+use crate::estimate::statistics::column_layouts::{FetchEstimate, ScanLayouts};
 use crate::estimate::statistics::table::TableStatistics;
 use crate::pushdown::predicate::ColumnStyle;
 use crate::scan::s3_select::S3SelectSource;
@@ -31,7 +31,7 @@ pub(super) struct Table<'a> {
     pub(super) rows: f64,
     known: Option<TableStatistics>,
     /// Places of the columns in Parquet objects, from their footers.
-    stored: Option<Stored>,
+    stored: Option<ScanLayouts>,
     /// Bytes around the value of a row that has only one value, such as quotes.
     around_lone: f64,
     /// Indexes of the columns that filters use.
@@ -40,7 +40,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// Returns the numbers of a scanned table. With `options`, the session's statistics are used, too.
-    pub(super) fn of(
+    pub(super) fn from_scan(
         config: &FileScanConfig,
         source: &'a S3SelectSource,
         options: Option<&ConfigOptions>,
@@ -67,9 +67,9 @@ impl<'a> Table<'a> {
         }
         let rows = table_rows(config);
         let known = options.filter(|options| options.execution.collect_statistics);
-        let known = known.and_then(|options| TableStatistics::of(config, options));
+        let known = known.and_then(|options| TableStatistics::for_scan(config, options));
         let stored = options.filter(|_| style == ColumnStyle::Named);
-        let stored = stored.and_then(|options| Stored::of(config, options));
+        let stored = stored.and_then(|options| ScanLayouts::for_scan(config, options));
         let partitions = partitions(&config.file_groups, options);
         Self {
             schema,
@@ -91,7 +91,7 @@ impl<'a> Table<'a> {
         if source.filters().is_empty() {
             return 1.0;
         }
-        if let Some(assumed) = SluiceOptions::of(options).selectivity.assumed() {
+        if let Some(assumed) = SluiceOptions::from_options(options).selectivity.assumed() {
             return assumed;
         }
         let otherwise = default_selectivity(options);
@@ -118,7 +118,7 @@ impl<'a> Table<'a> {
         if filters.is_empty() {
             return (1.0, known.nulls(column).unwrap_or(0.0));
         }
-        if SluiceOptions::of(options).selectivity.assumed().is_some() {
+        if SluiceOptions::from_options(options).selectivity.assumed().is_some() {
             return (1.0, 0.0);
         }
         // A comparison rejects NULL.
@@ -228,7 +228,7 @@ impl<'a> Table<'a> {
         // A reader requests the column chunks of each row group separately.
         let fetched = self.stored.as_ref().map(|stored| stored.fetched(&read));
         let fetched =
-            fetched.unwrap_or(Fetched { share: needed / self.bytes.max(1.0), requests: 0 });
+            fetched.unwrap_or(FetchEstimate { share: needed / self.bytes.max(1.0), requests: 0 });
         ScanDemand {
             objects: self.requests,
             format,

@@ -14,8 +14,8 @@ use std::time::SystemTime;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, exec_datafusion_err};
 
-use super::column_layouts::StoredColumns;
-use super::{About, ObjectStatistics, Origin, message};
+use super::column_layouts::LayoutCache;
+use super::{ObjectStatistics, Origin, StatisticsKey, message};
 use crate::context::config_extension::carried;
 use crate::context::notes::some_of;
 use sluicegate_index::name::Tag;
@@ -26,22 +26,22 @@ const FILES: u64 = 512 << 20;
 /// Suffix of the files.
 const SUFFIX: &str = "stat";
 /// Number of new files after which the total size is checked.
-const LOOK_AFTER: usize = 256;
+const CLEANUP_AFTER: usize = 256;
 
 /// The statistics of a session. Clones share them.
 ///
 /// It is a config extension, under a prefix without settings, because file formats and optimizer rules can access the
 /// configuration.
 #[derive(Debug, Clone, Default)]
-pub struct KnownStatistics {
+pub struct StatisticsCache {
     memory: Arc<Mutex<Memory>>,
     folder: Option<Arc<Folder>>,
-    stored: Arc<StoredColumns>,
+    stored: Arc<LayoutCache>,
 }
 
 #[derive(Debug, Default)]
 struct Memory {
-    objects: HashMap<About, Arc<ObjectStatistics>>,
+    objects: HashMap<StatisticsKey, Arc<ObjectStatistics>>,
     bytes: usize,
 }
 
@@ -49,7 +49,7 @@ struct Memory {
 #[derive(Debug, Clone)]
 pub struct Version {
     /// The object, and how it is read.
-    pub about: About,
+    pub about: StatisticsKey,
     /// Entity tag of the object, without quotes.
     pub e_tag: String,
     /// Size of the object in bytes.
@@ -64,14 +64,14 @@ impl Version {
 
 /// The result of a search.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct CachedStatistics {
     /// Statistics in the order of the requested versions.
     pub objects: Vec<Option<Arc<ObjectStatistics>>>,
     /// A note about files that cannot be used.
     pub note: Option<String>,
 }
 
-impl KnownStatistics {
+impl StatisticsCache {
     /// Creates statistics that are stored in a folder. The folder is created when it is first needed.
     #[must_use]
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
@@ -81,13 +81,13 @@ impl KnownStatistics {
 
     /// Returns the statistics of a session, if it has any.
     #[must_use]
-    pub fn of(options: &ConfigOptions) -> Option<&Self> {
+    pub fn from_options(options: &ConfigOptions) -> Option<&Self> {
         options.extensions.get::<Self>()
     }
 
     /// Returns the column layouts from footers.
     #[must_use]
-    pub fn stored(&self) -> &StoredColumns {
+    pub fn stored(&self) -> &LayoutCache {
         &self.stored
     }
 
@@ -108,11 +108,11 @@ impl KnownStatistics {
 
     /// Returns the statistics of versions of objects. This reads files, so call it on a blocking thread.
     #[must_use]
-    pub fn find(&self, versions: &[Version]) -> Found {
+    pub fn find(&self, versions: &[Version]) -> CachedStatistics {
         let mut objects = self.in_memory(versions);
-        let Some(folder) = &self.folder else { return Found { objects, note: None } };
+        let Some(folder) = &self.folder else { return CachedStatistics { objects, note: None } };
         if objects.iter().all(Option::is_some) {
-            return Found { objects, note: None };
+            return CachedStatistics { objects, note: None };
         }
         let there = folder.names();
         let mut bad = Vec::new();
@@ -141,7 +141,7 @@ impl KnownStatistics {
             let folder = folder.path.display();
             format!("statistics in {folder} are ignored ({}): {why}", some_of(&names))
         });
-        Found { objects, note }
+        CachedStatistics { objects, note }
     }
 
     /// Returns the statistics of one version.
@@ -191,7 +191,7 @@ impl KnownStatistics {
     /// Returns all stored statistics, sorted by object.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<ObjectStatistics>> {
-        let mut all: HashMap<About, Arc<ObjectStatistics>> = self.memory().objects.clone();
+        let mut all: HashMap<StatisticsKey, Arc<ObjectStatistics>> = self.memory().objects.clone();
         if let Some(folder) = &self.folder {
             for name in folder.names() {
                 match folder.read(&name) {
@@ -214,8 +214,12 @@ impl KnownStatistics {
     /// # Errors
     ///
     /// If a file cannot be removed.
-    pub fn forget(&self, which: impl Fn(&About) -> bool, unusable: bool) -> io::Result<usize> {
-        let mut forgotten: HashSet<About> = HashSet::new();
+    pub fn remove_stale(
+        &self,
+        which: impl Fn(&StatisticsKey) -> bool,
+        unusable: bool,
+    ) -> io::Result<usize> {
+        let mut forgotten: HashSet<StatisticsKey> = HashSet::new();
         self.memory().objects.retain(|about, _| {
             let forget = which(about);
             if forget {
@@ -258,9 +262,9 @@ impl Memory {
     }
 }
 
-fn file_name(about: &About) -> String {
+fn file_name(about: &StatisticsKey) -> String {
     let text = format!("{}\n{}\n{}", about.store, about.url, about.format);
-    format!("{}.{SUFFIX}", Tag::of(text.as_bytes()))
+    format!("{}.{SUFFIX}", Tag::hash(text.as_bytes()))
 }
 
 /// A folder of statistics files.
@@ -297,7 +301,7 @@ impl Folder {
         file.persist(self.path.join(name)).map_err(|error| error.error)?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         *written += 1;
-        if *written >= LOOK_AFTER {
+        if *written >= CLEANUP_AFTER {
             *written = 0;
             self.shrink(FILES);
         }
@@ -328,7 +332,7 @@ impl Folder {
 }
 
 carried!(
-    KnownStatistics,
+    StatisticsCache,
     "sluice_statistics",
     "statistics come from ANALYZE TABLE and cannot be SET ({})"
 );
@@ -339,7 +343,7 @@ mod tests {
 
     fn object(key: &str, e_tag: &str, origin: Origin) -> ObjectStatistics {
         ObjectStatistics {
-            about: About {
+            about: StatisticsKey {
                 store: "http://here".to_owned(),
                 url: format!("s3://bucket/{key}"),
                 format: "csv".to_owned(),
@@ -360,7 +364,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn origins(known: &KnownStatistics, versions: &[Version], expected: &[Option<Origin>]) {
+    fn origins(known: &StatisticsCache, versions: &[Version], expected: &[Option<Origin>]) {
         let found = known.find(versions);
         let origins: Vec<_> =
             found.objects.iter().map(|it| it.as_ref().map(|it| it.origin)).collect();
@@ -371,7 +375,7 @@ mod tests {
     fn a_version_is_found_by_those_who_come_later_and_no_other_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("statistics");
-        let known = KnownStatistics::in_folder(&path);
+        let known = StatisticsCache::in_folder(&path);
         let asked = [version("a", "1"), version("b", "1"), version("a", "2")];
         origins(&known, &asked, &[None, None, None]);
         known.keep(object("a", "1", Origin::Sample)).unwrap();
@@ -380,19 +384,19 @@ mod tests {
         known.keep(object("b", "1", Origin::Sample)).unwrap();
         let both = [Some(Origin::Sample), Some(Origin::Analyze), None];
         origins(&known, &asked, &both);
-        origins(&KnownStatistics::in_folder(&path), &asked, &both);
+        origins(&StatisticsCache::in_folder(&path), &asked, &both);
         known.keep(object("a", "2", Origin::Sample)).unwrap();
         origins(&known, &asked, &[None, Some(Origin::Analyze), Some(Origin::Sample)]);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 2);
         assert_eq!(known.all().len(), 2);
-        assert_eq!(known.forget(|about| about.url.ends_with('a'), false).unwrap(), 1);
-        origins(&KnownStatistics::in_folder(&path), &asked, &[None, Some(Origin::Analyze), None]);
+        assert_eq!(known.remove_stale(|about| about.url.ends_with('a'), false).unwrap(), 1);
+        origins(&StatisticsCache::in_folder(&path), &asked, &[None, Some(Origin::Analyze), None]);
     }
 
     #[test]
     fn files_that_cannot_be_used_are_ignored_with_a_note() {
         let folder = tempfile::tempdir().unwrap();
-        let known = KnownStatistics::in_folder(folder.path());
+        let known = StatisticsCache::in_folder(folder.path());
         known.keep(object("a", "1", Origin::Sample)).unwrap();
         let file = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
         let bytes = fs::read(&file).unwrap();
@@ -400,19 +404,22 @@ mod tests {
         fs::write(folder.path().join("notes.txt"), "mine").unwrap();
         for bad in [&b""[..], b"mine", &bytes[..bytes.len() - 1]] {
             fs::write(&file, bad).unwrap();
-            let found = KnownStatistics::in_folder(folder.path()).find(&[version("a", "1")]);
+            let found = StatisticsCache::in_folder(folder.path()).find(&[version("a", "1")]);
             assert!(found.objects[0].is_none());
             assert!(found.note.unwrap().contains("are ignored (`"), "{bad:?}");
         }
         // The file of this object contains the statistics of another.
         let other = message::to_bytes(&object("b", "1", Origin::Sample)).unwrap();
         fs::write(&file, other).unwrap();
-        let found = KnownStatistics::in_folder(folder.path()).find(&[version("a", "1")]);
+        let found = StatisticsCache::in_folder(folder.path()).find(&[version("a", "1")]);
         assert!(found.objects[0].is_none());
         let note = found.note.unwrap();
         assert!(note.contains("it is about s3://bucket/b"), "{note}");
         fs::write(&file, "bad").unwrap();
-        assert_eq!(KnownStatistics::in_folder(folder.path()).forget(|_| false, true).unwrap(), 1);
+        assert_eq!(
+            StatisticsCache::in_folder(folder.path()).remove_stale(|_| false, true).unwrap(),
+            1
+        );
         assert!(folder.path().join("notes.txt").exists() && !file.exists());
     }
 
@@ -421,7 +428,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("statistics");
         fs::write(&path, "a file where the folder would be").unwrap();
-        let known = KnownStatistics::in_folder(&path);
+        let known = StatisticsCache::in_folder(&path);
         let error = known.keep(object("a", "1", Origin::Analyze)).unwrap_err().to_string();
         assert!(error.contains("statistics: "), "{error}");
         origins(&known, &[version("a", "1")], &[Some(Origin::Analyze)]);
@@ -437,23 +444,23 @@ mod tests {
                 scope.spawn(|| {
                     // Each thread has a memory of its own, like another process.
                     for round in 0..ROUNDS {
-                        let known = KnownStatistics::in_folder(&path);
+                        let known = StatisticsCache::in_folder(&path);
                         for key in ["a", "b"] {
                             known.keep(object(key, "1", Origin::Analyze)).unwrap();
                         }
                         if round % 10 == 0 {
-                            known.forget(|about| about.url.ends_with('b'), true).unwrap();
+                            known.remove_stale(|about| about.url.ends_with('b'), true).unwrap();
                         }
                     }
                 });
             }
             for _ in 0..ROUNDS {
-                let found = KnownStatistics::in_folder(&path).find(&[version("a", "1")]);
+                let found = StatisticsCache::in_folder(&path).find(&[version("a", "1")]);
                 assert_eq!(found.note, None);
             }
         });
         origins(
-            &KnownStatistics::in_folder(&path),
+            &StatisticsCache::in_folder(&path),
             &[version("a", "1"), version("b", "1")],
             &[Some(Origin::Analyze); 2],
         );
@@ -463,7 +470,7 @@ mod tests {
     #[test]
     fn the_oldest_files_go_first() {
         let folder = tempfile::tempdir().unwrap();
-        let known = KnownStatistics::in_folder(folder.path());
+        let known = StatisticsCache::in_folder(folder.path());
         for key in ["a", "b", "c"] {
             known.keep(object(key, "1", Origin::Sample)).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -472,7 +479,7 @@ mod tests {
         known.folder.as_ref().unwrap().shrink(one.metadata().unwrap().len());
         let asked = [version("a", "1"), version("b", "1"), version("c", "1")];
         origins(
-            &KnownStatistics::in_folder(folder.path()),
+            &StatisticsCache::in_folder(folder.path()),
             &asked,
             &[None, None, Some(Origin::Sample)],
         );

@@ -45,7 +45,7 @@ struct Column {
     /// Least and greatest value; `None` for types without statistics.
     bounds: Option<(MinAccumulator, MaxAccumulator)>,
     distinct: Sketch,
-    kept: Vec<Kept>,
+    kept: Vec<SampledValue>,
     /// Number of neighbouring pairs, and of those in order.
     neighbours: (u64, u64),
     /// The last value that is not NULL.
@@ -55,7 +55,7 @@ struct Column {
 
 /// A value of a kept row.
 #[derive(Debug, Clone)]
-struct Kept {
+struct SampledValue {
     row: u64,
     value: ScalarValue,
     /// Length of the full text in bytes, even if the kept text is cut.
@@ -176,7 +176,7 @@ impl Column {
         let text = FormatOptions::new();
         let text = ArrayFormatter::try_new(values.as_ref(), &text)?;
         for (row, place) in kept {
-            let new = Kept {
+            let new = SampledValue {
                 row: first + *row as u64,
                 value: cut(ScalarValue::try_from_array(values, *row)?),
                 bytes: text.value(*row).to_string().len(),
@@ -248,7 +248,7 @@ impl Column {
 
 /// Returns the bytes of zero fractions that Arrow writes for decimals. If all values are whole numbers, text files
 /// usually omit the fractions.
-fn unwritten_fractions(kept: &[Kept]) -> usize {
+fn unwritten_fractions(kept: &[SampledValue]) -> usize {
     let each = kept.iter().map(|kept| match kept.value {
         ScalarValue::Decimal128(Some(unscaled), _, scale @ 1..) => {
             let one = 10_i128.checked_pow(scale.unsigned_abs().into());

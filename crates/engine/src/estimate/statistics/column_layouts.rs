@@ -11,14 +11,14 @@ use object_store::path::Path;
 use object_store::{OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta};
 use parquet::file::metadata::ParquetMetaData;
 
-use super::cache::KnownStatistics;
+use super::cache::StatisticsCache;
 
 /// Most column chunks that are remembered. Beyond, all layouts are dropped, and their columns are estimated.
 const MOST_COLUMNS: usize = 4 << 20;
 
 /// The layouts of objects whose footers were read in this session.
 #[derive(Debug, Default)]
-pub struct StoredColumns {
+pub struct LayoutCache {
     objects: Mutex<HashMap<Version, Arc<Layout>>>,
 }
 
@@ -36,9 +36,9 @@ fn version(object: &ObjectMeta) -> Version {
     (object.location.clone(), object.e_tag.clone(), object.size)
 }
 
-impl StoredColumns {
+impl LayoutCache {
     /// Stores the layout of an object from its footer.
-    pub fn remember(&self, object: &ObjectMeta, footer: &ParquetMetaData, declared: &Schema) {
+    pub fn insert(&self, object: &ObjectMeta, footer: &ParquetMetaData, declared: &Schema) {
         let groups = footer.row_groups().iter().map(|group| {
             let mut places: HashMap<&str, Range<u64>> = HashMap::new();
             for chunk in group.columns() {
@@ -63,7 +63,7 @@ impl StoredColumns {
         objects.insert(version(object), Arc::new(layout));
     }
 
-    fn of(&self, object: &ObjectMeta) -> Option<Arc<Layout>> {
+    fn get(&self, object: &ObjectMeta) -> Option<Arc<Layout>> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         objects.get(&version(object)).cloned()
     }
@@ -71,7 +71,7 @@ impl StoredColumns {
 
 /// The part of a scan's objects that GET fetches.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fetched {
+pub struct FetchEstimate {
     /// Share of the objects' bytes.
     pub share: f64,
     /// Number of requests.
@@ -80,7 +80,7 @@ pub struct Fetched {
 
 /// The objects of a scan whose layouts are known, and the share of each object that the scan reads.
 #[derive(Debug)]
-pub struct Stored {
+pub struct ScanLayouts {
     objects: Vec<(Arc<Layout>, f64)>,
     /// Bytes of these objects that the scan reads.
     bytes: f64,
@@ -88,17 +88,17 @@ pub struct Stored {
     all_bytes: f64,
 }
 
-impl Stored {
+impl ScanLayouts {
     /// Returns the layouts of a scan's objects; `None` if none is known.
     #[must_use]
-    pub fn of(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
-        let known = KnownStatistics::of(options)?.stored();
+    pub fn for_scan(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+        let known = StatisticsCache::from_options(options)?.stored();
         let columns = config.file_source().table_schema().file_schema().fields().len();
         let mut found = Self { objects: Vec::new(), bytes: 0.0, all_bytes: 0.0 };
         for file in config.file_groups.iter().flat_map(|group| group.files()) {
             let bytes = file.effective_size() as f64;
             found.all_bytes += bytes;
-            let layout = known.of(&file.object_meta).filter(|it| it.columns == columns);
+            let layout = known.get(&file.object_meta).filter(|it| it.columns == columns);
             if let Some(layout) = layout {
                 found.objects.push((layout, bytes / (file.object_meta.size as f64).max(1.0)));
                 found.bytes += bytes;
@@ -122,7 +122,7 @@ impl Stored {
     /// Returns the part that GET fetches for some columns: the column chunks of each row group. A reader also fetches
     /// gaps that are so small that it prefers them to a further request.
     #[must_use]
-    pub fn fetched(&self, columns: &BTreeSet<usize>) -> Fetched {
+    pub fn fetched(&self, columns: &BTreeSet<usize>) -> FetchEstimate {
         let (mut bytes, mut requests) = (0.0, 0.0);
         for (layout, part) in &self.objects {
             for group in &layout.groups {
@@ -146,7 +146,7 @@ impl Stored {
             }
         }
         let requests = requests * self.all_bytes / self.bytes;
-        Fetched { share: bytes / self.bytes, requests: requests.round() as u64 }
+        FetchEstimate { share: bytes / self.bytes, requests: requests.round() as u64 }
     }
 }
 
@@ -161,7 +161,8 @@ mod tests {
             vec![start..start + 10, start + 110..start + 120, start + 3 * MIB..start + 3 * MIB + 5]
         };
         let layout = Layout { columns: 3, groups: vec![group(4), group(8 * MIB)] };
-        let stored = Stored { objects: vec![(Arc::new(layout), 1.0)], bytes: 1e6, all_bytes: 1e6 };
+        let stored =
+            ScanLayouts { objects: vec![(Arc::new(layout), 1.0)], bytes: 1e6, all_bytes: 1e6 };
         for (columns, bytes, fetched, requests) in [
             (vec![0], 20.0, 20.0, 2),
             (vec![0, 1], 40.0, 240.0, 2),
@@ -176,7 +177,7 @@ mod tests {
             assert_eq!(found.requests, requests, "{columns:?}");
         }
         // Half of the bytes are in objects whose layout is unknown.
-        let some = Stored { all_bytes: 2e6, ..stored };
+        let some = ScanLayouts { all_bytes: 2e6, ..stored };
         assert_eq!(some.fetched(&BTreeSet::from([0])).requests, 4);
     }
 }

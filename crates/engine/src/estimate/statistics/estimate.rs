@@ -316,7 +316,7 @@ mod tests {
 
     use super::*;
     use crate::estimate::statistics::collect::Collector;
-    use crate::estimate::statistics::{About, Origin};
+    use crate::estimate::statistics::{Origin, StatisticsKey};
 
     fn schema() -> SchemaRef {
         Arc::new(Schema::new(vec![
@@ -353,7 +353,8 @@ mod tests {
         let batch = RecordBatch::try_new(schema(), columns).unwrap();
         let mut collector = Collector::new(&schema(), &[0, 1, 2]).unwrap();
         collector.push(&batch).unwrap();
-        let about = About { store: String::new(), url: String::new(), format: String::new() };
+        let about =
+            StatisticsKey { store: String::new(), url: String::new(), format: String::new() };
         TableStatistics::of_objects(
             schema(),
             vec![Arc::new(ObjectStatistics {

@@ -5,7 +5,7 @@ use datafusion_proto::protobuf;
 use prost::Message;
 
 use super::sketch::Sketch;
-use super::{About, ColumnStatistics, ObjectStatistics, Origin};
+use super::{ColumnStatistics, ObjectStatistics, Origin, StatisticsKey};
 
 /// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"sluistat";
@@ -124,7 +124,7 @@ pub fn of_bytes(bytes: &[u8]) -> Result<ObjectStatistics> {
         return exec_err!("it is of version {}, not {}", message.version, version());
     }
     Ok(ObjectStatistics {
-        about: About { store: message.store, url: message.url, format: message.format },
+        about: StatisticsKey { store: message.store, url: message.url, format: message.format },
         e_tag: message.e_tag,
         size: message.size,
         origin: if message.analyzed { Origin::Analyze } else { Origin::Sample },
@@ -204,7 +204,7 @@ mod tests {
             correlation: -1.0,
         };
         ObjectStatistics {
-            about: About {
+            about: StatisticsKey {
                 store: "http://here".to_owned(),
                 url: "s3://b/k".to_owned(),
                 format: "csv".to_owned(),

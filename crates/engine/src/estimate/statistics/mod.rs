@@ -31,7 +31,7 @@ use self::sketch::Sketch;
 
 /// The object that statistics are about, and the way in which it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct About {
+pub struct StatisticsKey {
     /// The store: its URL, or AWS and its region.
     pub store: String,
     /// URL of the object, as a user would write it.
@@ -62,7 +62,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectStatistics {
     /// The object, and how it is read.
-    pub about: About,
+    pub about: StatisticsKey,
     /// Entity tag of the object, without quotes.
     pub e_tag: String,
     /// Size of the object in bytes.

@@ -19,12 +19,12 @@ use crate::text::csv::text::CsvText;
 use crate::text::format::Format;
 use crate::text::json::records::JsonRecords;
 use crate::text::json::rows;
-use crate::text::located_errors::{NamedSource, TextLayout};
+use crate::text::located_errors::{LocatedSource, TextLayout};
 
 /// Most objects of a table that are sampled when it is planned, with one request each.
 pub const OBJECTS: usize = 8;
 /// Least and most bytes of a look at an object. In between, all looks together read the share `SHARE` of the table.
-const LOOK: (u64, u64) = (4 * 1024, 64 * 1024);
+const SAMPLE_BYTES: (u64, u64) = (4 * 1024, 64 * 1024);
 const SHARE: f64 = 0.01;
 /// Number of records that are parsed at once.
 const BATCH_ROWS: usize = 1024;
@@ -46,21 +46,21 @@ enum Text {
 impl Sampling {
     /// Returns the sampling of a scan's objects; `None` if a part of an object cannot be parsed by itself.
     #[must_use]
-    pub fn of(config: &FileScanConfig) -> Option<Self> {
+    pub fn for_scan(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
         let schema = Arc::clone(source.table_schema().file_schema());
         if config.file_compression_type != FileCompressionType::UNCOMPRESSED {
             return None;
         }
-        if let Ok(Format::Csv(csv)) = Format::of(config) {
+        if let Ok(Format::Csv(csv)) = Format::from_scan(config) {
             return Some(Self { text: Text::Csv(csv), schema });
         }
-        let named = source.downcast_ref::<NamedSource>();
-        let text = match named.map(NamedSource::layout) {
+        let named = source.downcast_ref::<LocatedSource>();
+        let text = match named.map(LocatedSource::layout) {
             Some(TextLayout::JsonRecords) => Text::JsonRecords,
             _ => Text::JsonLines,
         };
-        let source = named.map_or(source, NamedSource::inner);
+        let source = named.map_or(source, LocatedSource::inner);
         source.is::<JsonSource>().then_some(Self { text, schema })
     }
 
@@ -69,22 +69,23 @@ impl Sampling {
     /// # Errors
     ///
     /// If an object cannot be read.
-    pub async fn look(
+    pub async fn read_sample(
         &self,
         store: &Arc<dyn ObjectStore>,
         objects: Vec<(ObjectMeta, Version)>,
         table_bytes: u64,
     ) -> Result<Vec<ObjectStatistics>> {
         let looks = objects.len().max(1) as f64;
-        let bytes = ((table_bytes as f64 * SHARE / looks) as u64).clamp(LOOK.0, LOOK.1);
+        let bytes =
+            ((table_bytes as f64 * SHARE / looks) as u64).clamp(SAMPLE_BYTES.0, SAMPLE_BYTES.1);
         let mut looks = Vec::with_capacity(objects.len());
         for (object, version) in objects {
-            looks.push(self.look_into(Arc::clone(store), object, version, bytes));
+            looks.push(self.sample_object(Arc::clone(store), object, version, bytes));
         }
         Ok(try_join_all(looks).await?.into_iter().flatten().collect())
     }
 
-    async fn look_into(
+    async fn sample_object(
         &self,
         store: Arc<dyn ObjectStore>,
         object: ObjectMeta,
@@ -92,11 +93,11 @@ impl Sampling {
         bytes: u64,
     ) -> Result<Option<ObjectStatistics>> {
         let sample = store.get_range(&object.location, 0..object.size.min(bytes)).await?;
-        Ok(self.seen(&sample, version))
+        Ok(self.object_statistics(&sample, version))
     }
 
     /// Computes statistics from the first bytes of an object; `None` if they contain no whole record.
-    fn seen(&self, sample: &[u8], version: Version) -> Option<ObjectStatistics> {
+    fn object_statistics(&self, sample: &[u8], version: Version) -> Option<ObjectStatistics> {
         let header = matches!(&self.text, Text::Csv(csv) if csv.header);
         let whole = sample.len() as u64 == version.size;
         let (body, record, end) = match &self.text {

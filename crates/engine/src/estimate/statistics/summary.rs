@@ -37,7 +37,7 @@ pub struct Summary {
 impl Summary {
     /// Summarizes a column over the objects that have statistics of it.
     #[must_use]
-    pub fn of(
+    pub fn for_column(
         position: usize,
         name: &str,
         data_type: &str,
@@ -77,7 +77,7 @@ impl Summary {
             .flat_map(|object| &object.columns)
             .map(|it| (it.position, it.name.as_str(), it.data_type.as_str()))
             .collect();
-        let of = |(position, name, data_type)| Self::of(position, name, data_type, objects);
+        let of = |(position, name, data_type)| Self::for_column(position, name, data_type, objects);
         columns.into_iter().map(of).collect()
     }
 

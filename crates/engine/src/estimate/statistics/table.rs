@@ -19,18 +19,18 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectMeta;
 use sluicegate_index::name::Tag;
 
-use super::cache::{KnownStatistics, Version};
+use super::cache::{StatisticsCache, Version};
 use super::footers;
 use super::sample::{OBJECTS, Sampling};
 use super::sketch::Sketch;
-use super::{About, CLUSTERED, ColumnStatistics, ObjectStatistics, Origin};
+use super::{CLUSTERED, ColumnStatistics, ObjectStatistics, Origin, StatisticsKey};
 use crate::context::notes::Notes;
 use crate::index::location::e_tag;
 use crate::index::scan::IndexedSource;
-use crate::scan::adaptive::TurningSource;
+use crate::scan::adaptive::AdaptiveSource;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoints::Endpoints;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 
 /// Assumed compression ratio of tables by gzip.
 const COMPRESSION_RATIO: f64 = 4.0;
@@ -57,9 +57,9 @@ pub struct TableStatistics {
 impl TableStatistics {
     /// Returns the statistics in memory of the objects of a scan; `None` if there are none.
     #[must_use]
-    pub fn of(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
-        let known = KnownStatistics::of(options)?;
-        let table = Objects::of(config, options)?;
+    pub fn for_scan(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+        let known = StatisticsCache::from_options(options)?;
+        let table = Objects::for_scan(config, options)?;
         let objects = known.in_memory(&table.versions);
         let table = Self::new(config, objects);
         (!table.objects.is_empty()).then_some(table)
@@ -265,7 +265,7 @@ pub fn origin(config: &FileScanConfig, options: &ConfigOptions) -> String {
             (Precision::Absent, _) => "the listing".to_owned(),
         };
     }
-    let known = TableStatistics::of(config, options).map(|table| table.origin().to_string());
+    let known = TableStatistics::for_scan(config, options).map(|table| table.origin().to_string());
     known.unwrap_or_else(|| "the listing".to_owned())
 }
 
@@ -317,8 +317,8 @@ pub(crate) struct Objects<'a> {
 
 impl<'a> Objects<'a> {
     /// Returns the objects of a scan, if its endpoint and format are supported.
-    pub(crate) fn of(config: &'a FileScanConfig, options: &ConfigOptions) -> Option<Self> {
-        let endpoint = Endpoints::of(options)?.serving(&config.object_store_url)?;
+    pub(crate) fn for_scan(config: &'a FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+        let endpoint = Endpoints::from_options(options)?.serving(&config.object_store_url)?;
         let store = match endpoint.client.endpoint() {
             Some(url) => url.trim_end_matches('/').to_owned(),
             None => format!("AWS, region {}", endpoint.client.region()),
@@ -330,7 +330,7 @@ impl<'a> Objects<'a> {
         objects.sort_by(|a, b| a.location.cmp(&b.location));
         objects.dedup_by(|a, b| a.location == b.location);
         let version = |object: &&ObjectMeta| Version {
-            about: About {
+            about: StatisticsKey {
                 store: store.clone(),
                 url: format!("{bucket}/{}", object.location),
                 format: format.clone(),
@@ -348,7 +348,7 @@ fn own_source(config: &FileScanConfig) -> &Arc<dyn FileSource> {
     if let Some(select) = source.downcast_ref::<S3SelectSource>() {
         return select.get().source();
     }
-    if let Some(turning) = source.downcast_ref::<TurningSource>() {
+    if let Some(turning) = source.downcast_ref::<AdaptiveSource>() {
         return turning.get();
     }
     source.downcast_ref::<IndexedSource>().map_or(source, IndexedSource::inner)
@@ -357,9 +357,9 @@ fn own_source(config: &FileScanConfig) -> &Arc<dyn FileSource> {
 /// Returns a tag of the options that objects are read with, except for the types of columns.
 fn format_tag(config: &FileScanConfig) -> Option<String> {
     let source = own_source(config);
-    let named = source.downcast_ref::<NamedSource>();
-    let layout = named.map(NamedSource::layout);
-    let inner = named.map_or(source, NamedSource::inner);
+    let named = source.downcast_ref::<LocatedSource>();
+    let layout = named.map(LocatedSource::layout);
+    let inner = named.map_or(source, LocatedSource::inner);
     let file_type = inner.file_type();
     let mut text = format!("{layout:?} {:?}", config.file_compression_type);
     if let Some(csv) = inner.downcast_ref::<CsvSource>() {
@@ -375,11 +375,11 @@ fn format_tag(config: &FileScanConfig) -> Option<String> {
             csv.terminator(),
             csv.truncate_rows(),
         );
-        if let Some(recoding) = named.and_then(NamedSource::recoding) {
+        if let Some(recoding) = named.and_then(LocatedSource::recoding) {
             text = format!("{text} {recoding}");
         }
     }
-    Some(format!("{file_type} {}", Tag::of(text.as_bytes())))
+    Some(format!("{file_type} {}", Tag::hash(text.as_bytes())))
 }
 
 /// Returns the scan with statistics of its objects, which are sampled if there are none. Errors in stored statistics
@@ -401,7 +401,7 @@ pub async fn attach(
     if !options.execution.collect_statistics || !is_text {
         return Ok(plan);
     }
-    let objects = match Objects::of(config, options) {
+    let objects = match Objects::for_scan(config, options) {
         Some(table) => known(state, config, table).await?,
         None => Vec::new(),
     };
@@ -420,7 +420,7 @@ async fn known(
     config: &FileScanConfig,
     table: Objects<'_>,
 ) -> Result<Vec<Option<Arc<ObjectStatistics>>>> {
-    let ours = KnownStatistics::of(state.config_options()).cloned().unwrap_or_default();
+    let ours = StatisticsCache::from_options(state.config_options()).cloned().unwrap_or_default();
     let versions = Arc::new(table.versions);
     let found = {
         let (ours, versions) = (ours.clone(), Arc::clone(&versions));
@@ -435,7 +435,9 @@ async fn known(
     let missing: Vec<usize> =
         (0..objects.len()).filter(|number| objects[*number].is_none()).collect();
     let budget = OBJECTS.saturating_sub(there).min(missing.len());
-    let Some(sampling) = Sampling::of(config).filter(|_| budget > 0) else { return Ok(objects) };
+    let Some(sampling) = Sampling::for_scan(config).filter(|_| budget > 0) else {
+        return Ok(objects);
+    };
     // The sampled objects are spread over the names, which are often dates.
     let chosen: Vec<usize> =
         (0..budget).map(|look| missing[look * missing.len() / budget]).collect();
@@ -443,7 +445,7 @@ async fn known(
         chosen.iter().map(|number| (table.objects[*number].clone(), versions[*number].clone()));
     let bytes = table.objects.iter().map(|object| object.size).sum();
     let store = state.runtime_env().object_store(&config.object_store_url)?;
-    for object in sampling.look(&store, looked.collect(), bytes).await? {
+    for object in sampling.read_sample(&store, looked.collect(), bytes).await? {
         if let Err(error) = ours.keep(object.clone()) {
             tracing::info!(%error, "statistics cannot be kept");
         }

@@ -20,9 +20,9 @@ use datafusion::physical_plan::expressions::Column;
 use sluicegate_s3select::dialect::ast::Type;
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::engine::explain::in_sql;
-use crate::operators::partial_state::{OverScan, PartialStates, StateExpr};
+use crate::operators::partial_state::{PartialStates, ScanAggregate, StateExpr};
 use crate::pushdown::predicate::ColumnStyle;
 use crate::pushdown::statement::{GroupKey, Statement, class, is_sendable};
 use crate::scan::s3_select::{Filter, S3SelectSource};
@@ -55,7 +55,7 @@ enum Source {
 }
 
 /// The form of a key that the store has to compute.
-enum Wanted {
+enum GroupKeyKind {
     /// A column of the file.
     Column(usize),
     /// Any other expression.
@@ -68,8 +68,8 @@ impl ClauseQuery {
     /// # Errors
     ///
     /// If an expression does not fit its input.
-    pub(super) fn of(partial: &AggregateExec) -> Result<Result<Self, Why>> {
-        let over = match OverScan::of(partial) {
+    pub(super) fn from_partial(partial: &AggregateExec) -> Result<Result<Self, Reason>> {
+        let over = match ScanAggregate::from_partial(partial) {
             Ok(over) => over,
             Err(why) => return Ok(Err(why)),
         };
@@ -79,7 +79,7 @@ impl ClauseQuery {
         if partial.group_expr().has_grouping_set() {
             return Ok(Err("there are several grouping sets".into()));
         }
-        let PartialStates { mut columns, states } = match PartialStates::of(partial, &over)? {
+        let PartialStates { mut columns, states } = match PartialStates::try_new(partial, &over)? {
             Ok(states) => states,
             Err(why) => return Ok(Err(why)),
         };
@@ -93,9 +93,9 @@ impl ClauseQuery {
             let wanted = match expr.downcast_ref::<Column>() {
                 _ if of_partition => None,
                 Some(column) if column.index() < file_columns => {
-                    Some(Wanted::Column(column.index()))
+                    Some(GroupKeyKind::Column(column.index()))
                 }
-                _ => Some(Wanted::Computed),
+                _ => Some(GroupKeyKind::Computed),
             };
             keys.push((expr, name, wanted));
         }
@@ -104,7 +104,7 @@ impl ClauseQuery {
         for (expr, _, wanted) in &keys {
             // A CSV field is sent as text in the same form as in a scan.
             let as_is =
-                matches!(wanted, Some(Wanted::Column(_))) && style == ColumnStyle::Positional;
+                matches!(wanted, Some(GroupKeyKind::Column(_))) && style == ColumnStyle::Positional;
             text |=
                 wanted.is_some() && !as_is && class(&expr.data_type(&table)?) == TypeClass::String;
         }
@@ -119,7 +119,7 @@ impl ClauseQuery {
             };
             let Some((key, field)) = key(&over, expr, wanted, json)? else {
                 let name = in_sql(expr);
-                return Ok(Err(Why::new(format!(
+                return Ok(Err(Reason::new(format!(
                     "the values of {name} are not known to be told apart by a store of profile `{}`",
                     source.profile().name
                 ))));
@@ -155,7 +155,7 @@ impl ClauseQuery {
     }
 
     /// Returns the statement with other filters.
-    pub(super) fn asking(&self, filters: &[Filter]) -> Statement {
+    pub(super) fn group_statement(&self, filters: &[Filter]) -> Statement {
         let mut statement = self.statement.clone();
         statement.query.filter = Filter::there(filters);
         statement
@@ -269,16 +269,16 @@ impl ClauseQuery {
 
 /// Returns a key as the store computes and sends it, and the field that reads it; `None` if that is not exact.
 fn key(
-    over: &OverScan<'_>,
+    over: &ScanAggregate<'_>,
     expr: &Arc<dyn PhysicalExpr>,
-    wanted: &Wanted,
+    wanted: &GroupKeyKind,
     json: bool,
 ) -> Result<Option<(GroupKey, Field)>> {
     let (source, translator) = (over.source, over.translator());
     let schema = source.file_schema();
     let style = source.format().style;
     let float = |data_type: &DataType| class(data_type) == TypeClass::Float;
-    if let Wanted::Column(index) = wanted
+    if let GroupKeyKind::Column(index) = wanted
         && !(json && style == ColumnStyle::Positional)
     {
         let field = schema.field(*index);
@@ -294,7 +294,7 @@ fn key(
     }
     // The expression may also contain a partition column, which the store does not have.
     let Ok(data_type) = expr.data_type(schema) else { return Ok(None) };
-    let trusted = translator.trust(Operation::Cast, class(&data_type)) == Exactness::Exact;
+    let trusted = translator.exactness(Operation::Cast, class(&data_type)) == Exactness::Exact;
     let computed = translator.exact_value(expr).or_else(|| {
         let pushed = translator.condition(expr)?;
         (pushed.exactness == Exactness::Exact).then_some(pushed.expr)

@@ -9,7 +9,7 @@ use datafusion::common::Result;
 
 /// Statistics of rows in storage order, by how often their groups occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct GroupFrequencies {
     rows: usize,
     groups: usize,
     /// Number of groups that occurred once; `twice` counts those that occurred twice.
@@ -19,13 +19,13 @@ pub(super) struct Seen {
     runs: usize,
 }
 
-impl Seen {
+impl GroupFrequencies {
     /// Returns the statistics of rows that consist of the grouping columns; `None` if there are no rows.
     ///
     /// # Errors
     ///
     /// If a column has a type that cannot be compared.
-    pub(super) fn of(batches: &[RecordBatch]) -> Result<Option<Self>> {
+    pub(super) fn count(batches: &[RecordBatch]) -> Result<Option<Self>> {
         let Some(first) = batches.first() else { return Ok(None) };
         let all = concat_batches(first.schema_ref(), batches)?;
         if all.num_rows() == 0 {
@@ -77,14 +77,14 @@ mod tests {
     use super::*;
     use arrow::array::{Int64Array, StringArray};
 
-    fn seen(keys: &[i64]) -> Seen {
+    fn seen(keys: &[i64]) -> GroupFrequencies {
         let texts: StringArray = keys.iter().map(|key| Some(format!("k{}", key % 1000))).collect();
         let numbers = Int64Array::from_iter_values(keys.iter().map(|key| key / 1000));
         let columns = [("a", Arc::new(texts) as _), ("b", Arc::new(numbers) as _)];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let half = batch.num_rows() / 2;
         let halves = [batch.slice(0, half), batch.slice(half, batch.num_rows() - half)];
-        Seen::of(&halves).unwrap().unwrap()
+        GroupFrequencies::count(&halves).unwrap().unwrap()
     }
 
     /// Returns pseudo-random numbers below a bound.
@@ -120,11 +120,11 @@ mod tests {
     #[test]
     fn there_are_no_more_groups_than_rows() {
         let one = seen(&[1, 1, 2]);
-        assert_eq!(one, Seen { rows: 3, groups: 2, once: 1, twice: 1, runs: 2 });
+        assert_eq!(one, GroupFrequencies { rows: 3, groups: 2, once: 1, twice: 1, runs: 2 });
         assert_eq!((one.groups_among(2.0), one.groups_among(1.0)), (2.0, 1.0));
         let empty =
             RecordBatch::try_from_iter([("a", Arc::new(Int64Array::from(vec![0_i64; 0])) as _)]);
-        assert_eq!(Seen::of(&[empty.unwrap()]).unwrap(), None);
-        assert_eq!(Seen::of(&[]).unwrap(), None);
+        assert_eq!(GroupFrequencies::count(&[empty.unwrap()]).unwrap(), None);
+        assert_eq!(GroupFrequencies::count(&[]).unwrap(), None);
     }
 }

@@ -22,14 +22,14 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use sluicegate_costmodel::Steps;
 
 use super::S3GroupByExec;
-use super::query::Part;
+use super::query::GroupScan;
 use crate::context::config::{GroupBy, SluiceOptions};
 use crate::operators::s3_aggregate::replace_scan;
 use crate::operators::sampling::bound::is_true;
 use crate::scan::keys::{KeysAtOpen, Opening};
 use crate::scan::opener::{FileSelect, S3SelectOpener};
 use crate::scan::s3_select::{Filter, S3SelectSource};
-use crate::store::chooser::{Chooser, Offer, Question, Way};
+use crate::store::chooser::{Chooser, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoints::resolve;
 use crate::store::metrics::{NodeMetrics, TextMetric};
 use crate::store::query_counters::QueryCounters;
@@ -70,7 +70,7 @@ impl GroupMetrics {
     }
 
     /// Shows why groups are aggregated locally.
-    pub(super) fn say(&self, why: &str) {
+    pub(super) fn record_reason(&self, why: &str) {
         let text = self.why_left.get_or_init(|| {
             let text = Arc::new(TextMetric::default());
             MetricBuilder::new(&self.set).build(MetricValue::Custom {
@@ -79,13 +79,13 @@ impl GroupMetrics {
             });
             text
         });
-        text.say(why);
+        text.set(why);
     }
 }
 
 /// Everything that one partition of a group-by reads with, and its counters.
 #[derive(Debug)]
-pub(super) struct Here {
+pub(super) struct LocalGroupBy {
     /// The scan of all rows.
     pub(super) source: S3SelectSource,
     /// The partial aggregation that the node replaced.
@@ -103,7 +103,7 @@ pub(super) struct Here {
     keys: Option<Arc<KeysAtOpen>>,
 }
 
-impl Here {
+impl LocalGroupBy {
     pub(super) fn new(
         exec: &S3GroupByExec,
         context: Arc<TaskContext>,
@@ -113,7 +113,7 @@ impl Here {
         let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
         let counters = QueryCounters::of_task(&context, &endpoint);
         let batch_size = context.session_config().batch_size();
-        let options = SluiceOptions::of(context.session_config().options());
+        let options = SluiceOptions::from_options(context.session_config().options());
         let idle_timeout = options.idle_timeout.get();
         Ok(Self {
             source: source.clone(),
@@ -130,7 +130,7 @@ impl Here {
             metrics: NodeMetrics::new(&endpoint, counters, &exec.metrics, partition),
             groups: GroupMetrics::new(&exec.metrics, partition),
             config: Arc::clone(&exec.config),
-            keys: exec.keys.get_or_init(|| KeysAtOpen::of(source, &exec.metrics)).clone(),
+            keys: exec.keys.get_or_init(|| KeysAtOpen::for_scan(source, &exec.metrics)).clone(),
         })
     }
 
@@ -166,7 +166,7 @@ impl Here {
     /// Aggregates some rows locally to partial states. `on_rows` is called with the number of rows of each batch.
     pub(super) fn states(
         &self,
-        Part { source, check }: &Part,
+        GroupScan { source, check }: &GroupScan,
         file: &PartitionedFile,
         on_rows: impl Fn(usize) + Send + 'static,
     ) -> Result<Rows> {
@@ -195,7 +195,7 @@ impl Here {
 
     /// Splits a file into parts, each with the filters of join keys that it is requested with. Returns no part if no
     /// row can match a key.
-    pub(super) async fn parts(
+    pub(super) async fn file_ranges(
         &self,
         file: &PartitionedFile,
     ) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
@@ -215,28 +215,28 @@ impl Here {
     pub(super) fn choose<T>(&self, file: &PartitionedFile, mut ways: Vec<(Steps, T)>) -> Result<T> {
         let options = self.context.session_config().options();
         if matches!(
-            SluiceOptions::of(options).group_by,
+            SluiceOptions::from_options(options).group_by,
             GroupBy::S3 | GroupBy::Case | GroupBy::Hybrid
         ) {
             ways.remove(0);
         }
-        let ways = ways.into_iter().map(|(steps, build)| Way {
+        let ways = ways.into_iter().map(|(steps, build)| Strategy {
             strategy: "group_by",
-            offer: Ok(Offer { steps, statement: None, build }),
+            offer: Ok(StrategyPlan { steps, statement: None, build }),
         });
-        let question = Question {
+        let question = OperatorChoice {
             operator: "group_by",
             subject: file.object_meta.location.to_string(),
             ways: ways.collect(),
             forced: None,
             notes: Vec::new(),
         };
-        Ok(Chooser::of(&self.select.endpoint, options).choose(question)?.0)
+        Ok(Chooser::for_endpoint(&self.select.endpoint, options).choose(question)?.0)
     }
 
     /// Aggregates all rows of a file locally.
     pub(super) fn all(&self, file: &PartitionedFile) -> Result<Rows> {
-        let all = Part { source: self.source.clone(), check: None };
+        let all = GroupScan { source: self.source.clone(), check: None };
         self.states(&all, file, |_| ())
     }
 
@@ -249,7 +249,7 @@ impl Here {
     /// Records that the store's answers about a file were incomplete.
     pub(super) fn report(&self, file: &PartitionedFile, why: &str) {
         self.groups.repairs.add(1);
-        self.groups.say(why);
+        self.groups.record_reason(why);
         tracing::info!(object = %file.object_meta.location, why, "grouping the object's rows here");
     }
 }

@@ -46,10 +46,10 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use self::clause::ClauseQuery;
 use self::local_group_by::Rows;
-use self::query::{Form, GroupQuery};
+use self::query::{GroupFilterForm, GroupQuery};
 use self::run::{MOST_GROUPS, MOST_STATEMENTS, Run};
 use self::run_clause::RunClause;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::estimate::demand::GroupByShape;
 use crate::pushdown::dynamic_filters::arrives;
 use crate::scan::keys::KeysAtOpen;
@@ -65,7 +65,7 @@ const MOST_BYTES: usize = 32 << 20;
 /// The groups that the store aggregates, and the kind of statement. All other rows are fetched and aggregated
 /// locally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pushed {
+pub enum GroupPushdown {
     /// All groups, by the GROUP BY of a store that supports it as an extension.
     Clause,
     /// All groups that can be found.
@@ -91,7 +91,7 @@ pub enum Pushed {
 pub struct S3GroupByExec {
     config: Arc<FileScanConfig>,
     partial: Arc<AggregateExec>,
-    pushed: Pushed,
+    pushed: GroupPushdown,
     sample_rows: usize,
     query: Query,
     properties: Arc<PlanProperties>,
@@ -115,23 +115,26 @@ impl S3GroupByExec {
     /// # Errors
     ///
     /// If an expression does not fit its input.
-    pub fn of(
+    pub fn try_new(
         config: FileScanConfig,
         partial: Arc<AggregateExec>,
-        pushed: Pushed,
+        pushed: GroupPushdown,
         sample_rows: usize,
-    ) -> Result<Result<Self, Why>> {
+    ) -> Result<Result<Self, Reason>> {
         let query = match pushed {
-            Pushed::Clause => ClauseQuery::of(&partial)?.map(|it| Query::Clause(Arc::new(it))),
-            Pushed::All | Pushed::Largest => {
-                GroupQuery::of(&partial)?.map(|it| Query::Cases(Arc::new(it)))
+            GroupPushdown::Clause => {
+                ClauseQuery::from_partial(&partial)?.map(|it| Query::Clause(Arc::new(it)))
+            }
+            GroupPushdown::All | GroupPushdown::Largest => {
+                GroupQuery::from_partial(&partial)?.map(|it| Query::Cases(Arc::new(it)))
             }
         };
         let query = match query {
             Ok(query) => query,
             Err(why) => return Ok(Err(why)),
         };
-        if matches!(&query, Query::Cases(cases) if cases.is_distinct()) && pushed == Pushed::Largest
+        if matches!(&query, Query::Cases(cases) if cases.is_distinct())
+            && pushed == GroupPushdown::Largest
         {
             return Ok(Err("DISTINCT computes nothing that the largest groups would save".into()));
         }
@@ -204,7 +207,7 @@ impl S3GroupByExec {
 
     /// Returns the groups that the store aggregates.
     #[must_use]
-    pub fn pushed(&self) -> Pushed {
+    pub fn pushed(&self) -> GroupPushdown {
         self.pushed
     }
 
@@ -219,8 +222,8 @@ impl S3GroupByExec {
     /// # Errors
     ///
     /// The reason why it does not.
-    pub fn may_be_sent(&self, endpoint: &Endpoint) -> Result<(), Why> {
-        let source = self.source().map_err(|error| Why::new(error.to_string()))?;
+    pub fn may_be_sent(&self, endpoint: &Endpoint) -> Result<(), Reason> {
+        let source = self.source().map_err(|error| Reason::new(error.to_string()))?;
         match &self.query {
             Query::Clause(clause) => endpoint.takes(clause.statement(), source.format()),
             Query::Cases(cases) => cases.may_be_sent(source, endpoint),
@@ -276,7 +279,7 @@ impl S3GroupByExec {
         };
         let (one_by_one, exact) = match &self.query {
             Query::Clause(_) => (false, true),
-            Query::Cases(cases) => (cases.form() == Form::Where, cases.is_exact()),
+            Query::Cases(cases) => (cases.form() == GroupFilterForm::Where, cases.is_exact()),
         };
         Ok(GroupByShape {
             config: &self.config,
@@ -324,9 +327,9 @@ impl DisplayAs for S3GroupByExec {
                 let files: usize = self.config.file_groups.iter().map(|group| group.len()).sum();
                 let source = self.source().map_err(|_| fmt::Error)?;
                 let pushed = match self.pushed {
-                    Pushed::Clause => "GROUP BY",
-                    Pushed::All => "all",
-                    Pushed::Largest => "largest",
+                    GroupPushdown::Clause => "GROUP BY",
+                    GroupPushdown::All => "all",
+                    GroupPushdown::Largest => "largest",
                 };
                 write!(
                     f,

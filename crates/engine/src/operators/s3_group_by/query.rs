@@ -15,9 +15,9 @@ use sluicegate_s3select::dialect::ast::{Expr, Name, PathStep};
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::groups::{Group, Key, inside, is_group, outside};
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::engine::explain::in_sql;
-use crate::operators::partial_state::{OverScan, PartialStates, StateExpr};
+use crate::operators::partial_state::{PartialStates, ScanAggregate, StateExpr};
 use crate::pushdown::predicate::Pushed;
 use crate::pushdown::statement::Statement;
 use crate::scan::output_exprs::over_output;
@@ -29,7 +29,7 @@ const MOST_COLUMNS: usize = 500;
 
 /// The form of statements about groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum GroupFilterForm {
     /// Many groups in one statement, with a CASE for each group and aggregate. The store separates the groups
     /// exactly.
     Case,
@@ -40,7 +40,7 @@ pub(super) enum Form {
 
 /// The rows of a scan that are in some groups, or in none of them.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct GroupScan {
     /// The scan that requests the rows.
     pub(super) source: S3SelectSource,
     /// A condition over the scan's output that selects the rows, if the store may send others.
@@ -50,7 +50,7 @@ pub(super) struct Part {
 /// A group-by as statements to the store.
 #[derive(Debug, Clone)]
 pub(super) struct GroupQuery {
-    form: Form,
+    form: GroupFilterForm,
     /// True if all conditions on groups are exact, as far as that is known before groups are found.
     exact: bool,
     /// The grouping keys.
@@ -65,7 +65,7 @@ pub(super) struct GroupQuery {
 
 /// A statement about some of the requested groups.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct GroupBatch {
     /// Indexes of the groups; empty for the statement that counts all rows.
     pub(super) groups: Range<usize>,
     pub(super) statement: Statement,
@@ -105,8 +105,8 @@ impl GroupQuery {
     /// # Errors
     ///
     /// If an expression does not fit its input.
-    pub(super) fn of(partial: &AggregateExec) -> Result<Result<Self, Why>> {
-        let over = match OverScan::of(partial) {
+    pub(super) fn from_partial(partial: &AggregateExec) -> Result<Result<Self, Reason>> {
+        let over = match ScanAggregate::from_partial(partial) {
             Ok(over) => over,
             Err(why) => return Ok(Err(why)),
         };
@@ -122,7 +122,7 @@ impl GroupQuery {
             let nullable = expr.nullable(over.source.file_schema()).unwrap_or(true);
             keys.push(Key { expr, name: name.clone(), nullable });
         }
-        let states = match PartialStates::of(partial, &over)? {
+        let states = match PartialStates::try_new(partial, &over)? {
             Ok(states) => states,
             Err(why) => return Ok(Err(why)),
         };
@@ -138,7 +138,8 @@ impl GroupQuery {
         }
         let states = states.into_iter().map(|state| places[state]).collect();
         let schema = partial.schema();
-        let query = Self { form: Form::Case, exact: true, keys, columns, states, schema };
+        let query =
+            Self { form: GroupFilterForm::Case, exact: true, keys, columns, states, schema };
         let sayable = || over.source.profile().allows(&query.example(over.source).query).is_ok();
         if query.apart(over.source).is_ok_and(|exact| exact)
             && query.check(over.source).is_ok()
@@ -146,7 +147,7 @@ impl GroupQuery {
         {
             return Ok(Ok(query));
         }
-        let query = Self { form: Form::Where, ..query };
+        let query = Self { form: GroupFilterForm::Where, ..query };
         Ok(match (query.apart(over.source), query.check(over.source)) {
             (Ok(exact), Ok(())) => Ok(Self { exact, ..query }),
             (Err(why), _) | (_, Err(why)) => Err(why),
@@ -155,7 +156,7 @@ impl GroupQuery {
 
     /// Returns true if the store separates all groups exactly, and false if it loses no rows but may match extra
     /// ones. The error is the reason why it does neither.
-    fn apart(&self, source: &S3SelectSource) -> Result<bool, Why> {
+    fn apart(&self, source: &S3SelectSource) -> Result<bool, Reason> {
         let profile = source.profile();
         let mut exact = true;
         for key in &self.keys {
@@ -181,7 +182,7 @@ impl GroupQuery {
             };
             if apart().is_none() {
                 let name = in_sql(&key.expr);
-                return Err(Why::new(format!(
+                return Err(Reason::new(format!(
                     "the values of {name} are not known to be told apart by a store of profile `{}`",
                     profile.name
                 )));
@@ -191,16 +192,17 @@ impl GroupQuery {
     }
 
     /// Checks that the store counts the rows of a group exactly. The error is the reason why it does not.
-    fn check(&self, source: &S3SelectSource) -> Result<(), Why> {
+    fn check(&self, source: &S3SelectSource) -> Result<(), Reason> {
         let translator = source.translator();
-        let trusted = |operation| translator.trust(operation, TypeClass::Int) == Exactness::Exact;
+        let trusted =
+            |operation| translator.exactness(operation, TypeClass::Int) == Exactness::Exact;
         let counts = match self.form {
-            Form::Case => trusted(Operation::CountRows) && trusted(Operation::Count),
-            Form::Where => self.is_distinct() || trusted(Operation::CountRows),
+            GroupFilterForm::Case => trusted(Operation::CountRows) && trusted(Operation::Count),
+            GroupFilterForm::Where => self.is_distinct() || trusted(Operation::CountRows),
         };
         match counts {
             true => Ok(()),
-            false => Err(Why::new(format!(
+            false => Err(Reason::new(format!(
                 "the rows of a group are not known to be counted exactly by a store of profile `{}`",
                 source.profile().name
             ))),
@@ -216,7 +218,7 @@ impl GroupQuery {
         &self,
         source: &S3SelectSource,
         endpoint: &Endpoint,
-    ) -> Result<(), Why> {
+    ) -> Result<(), Reason> {
         let keys = self.keys_of(source);
         let sample = keys.statement(None).ok_or("the groups cannot be sent as text")?;
         endpoint.takes(&sample, source.format())?;
@@ -224,7 +226,8 @@ impl GroupQuery {
             let data_type = key.expr.data_type(source.file_schema())?;
             ScalarValue::new_default(&data_type)
         });
-        let values: Vec<_> = values.collect::<Result<_>>().map_err(|e| Why::new(e.to_string()))?;
+        let values: Vec<_> =
+            values.collect::<Result<_>>().map_err(|e| Reason::new(e.to_string()))?;
         let some = [Group { values, seen: 0 }];
         self.outside(source, endpoint, &some)?;
         match self.is_distinct() {
@@ -235,7 +238,7 @@ impl GroupQuery {
 
     /// Returns the form of the statements.
     #[must_use]
-    pub(super) fn form(&self) -> Form {
+    pub(super) fn form(&self) -> GroupFilterForm {
         self.form
     }
 
@@ -273,11 +276,11 @@ impl GroupQuery {
 
     fn there(&self, source: &S3SelectSource, here: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
         match self.form {
-            Form::Case => {
+            GroupFilterForm::Case => {
                 let there = source.translator().condition(here)?;
                 (there.exactness == Exactness::Exact).then_some(there)
             }
-            Form::Where => source.translator().filter(here),
+            GroupFilterForm::Where => source.translator().filter(here),
         }
     }
 
@@ -291,10 +294,10 @@ impl GroupQuery {
         source: &S3SelectSource,
         endpoint: &Endpoint,
         groups: &[Group],
-    ) -> Result<Part, Why> {
+    ) -> Result<GroupScan, Reason> {
         let not_in = source.profile().syntax.not_in;
         let filter = outside(&self.keys, groups, source.file_schema(), not_in);
-        self.part(source, endpoint, filter)
+        self.group_scan(source, endpoint, filter)
     }
 
     /// Returns the rows of a scan that are in one of some groups.
@@ -307,27 +310,30 @@ impl GroupQuery {
         source: &S3SelectSource,
         endpoint: &Endpoint,
         groups: &[Group],
-    ) -> Result<Part, Why> {
-        self.part(source, endpoint, inside(&self.keys, groups, source.file_schema()))
+    ) -> Result<GroupScan, Reason> {
+        self.group_scan(source, endpoint, inside(&self.keys, groups, source.file_schema()))
     }
 
-    fn part(
+    fn group_scan(
         &self,
         source: &S3SelectSource,
         endpoint: &Endpoint,
         filter: Result<Arc<dyn PhysicalExpr>>,
-    ) -> Result<Part, Why> {
-        let filter = filter.map_err(|error| Why::new(error.to_string()))?;
-        let rough = self.form == Form::Where
+    ) -> Result<GroupScan, Reason> {
+        let filter = filter.map_err(|error| Reason::new(error.to_string()))?;
+        let rough = self.form == GroupFilterForm::Where
             && source.translate(endpoint, &filter)?.exactness != Exactness::Exact;
         if !rough {
-            return Ok(Part { source: source.with_exact_filter(endpoint, filter)?, check: None });
+            return Ok(GroupScan {
+                source: source.with_exact_filter(endpoint, filter)?,
+                check: None,
+            });
         }
         let check = over_output(source.output(), &filter);
-        let check = check.map_err(|error| Why::new(error.to_string()))?;
-        let check =
-            check.ok_or_else(|| Why::new("the keys cannot be told from what the scan returns"))?;
-        Ok(Part { source: source.with_arriving_filter(filter), check: Some(check) })
+        let check = check.map_err(|error| Reason::new(error.to_string()))?;
+        let check = check
+            .ok_or_else(|| Reason::new("the keys cannot be told from what the scan returns"))?;
+        Ok(GroupScan { source: source.with_arriving_filter(filter), check: Some(check) })
     }
 
     /// Returns the statement for the states of some groups, with a CASE for each, and the number of all rows.
@@ -362,15 +368,15 @@ impl GroupQuery {
         let name = Name { text: "in_group".to_owned(), quoted: false };
         let group = Expr::Path(vec![PathStep::Field(name)]);
         match self.form {
-            Form::Case => self.statement(source, &[group]),
-            Form::Where => self.of_one(source, group),
+            GroupFilterForm::Case => self.statement(source, &[group]),
+            GroupFilterForm::Where => self.of_one(source, group),
         }
     }
 
     /// Returns the statement that counts all rows, if the other statements do not.
     #[must_use]
     pub(super) fn total(&self, source: &S3SelectSource) -> Option<Statement> {
-        (self.form == Form::Where).then(|| self.statement(source, &[]))
+        (self.form == GroupFilterForm::Where).then(|| self.statement(source, &[]))
     }
 
     /// Distributes groups over as few statements as possible that the endpoint accepts.
@@ -383,7 +389,7 @@ impl GroupQuery {
         source: &S3SelectSource,
         endpoint: &Endpoint,
         groups: &[Group],
-    ) -> Result<Vec<Share>, Why> {
+    ) -> Result<Vec<GroupBatch>, Reason> {
         let mut conditions = Vec::with_capacity(groups.len());
         for group in groups {
             let condition = self.condition(source, group);
@@ -391,14 +397,15 @@ impl GroupQuery {
         }
         if let Some(total) = self.total(source) {
             let none = conditions.len()..conditions.len();
-            let of_groups = conditions.into_iter().enumerate().map(|(index, condition)| Share {
-                groups: index..index + 1,
-                statement: self.of_one(source, condition.expr),
-                exact: condition.exactness == Exactness::Exact,
-            });
-            let total = Share { groups: none, statement: total, exact: true };
+            let of_groups =
+                conditions.into_iter().enumerate().map(|(index, condition)| GroupBatch {
+                    groups: index..index + 1,
+                    statement: self.of_one(source, condition.expr),
+                    exact: condition.exactness == Exactness::Exact,
+                });
+            let total = GroupBatch { groups: none, statement: total, exact: true };
             let statements: Vec<_> = [total].into_iter().chain(of_groups).collect();
-            for Share { statement, .. } in &statements {
+            for GroupBatch { statement, .. } in &statements {
                 endpoint.takes(statement, source.format())?;
             }
             return Ok(statements);
@@ -422,7 +429,7 @@ impl GroupQuery {
         let statements = shares.into_iter().map(|share| {
             let statement = self.statement(source, &conditions[share.clone()]);
             endpoint.takes(&statement, source.format())?;
-            Ok(Share { groups: share, statement, exact: true })
+            Ok(GroupBatch { groups: share, statement, exact: true })
         });
         statements.collect()
     }
@@ -452,7 +459,7 @@ impl GroupQuery {
             }
         }
         let count = |column: &ArrayRef| column.as_primitive::<Int64Type>().value(0).unsigned_abs();
-        let counts_all = self.form == Form::Case || groups.is_empty();
+        let counts_all = self.form == GroupFilterForm::Case || groups.is_empty();
         let all = answer.columns().last().filter(|_| counts_all).map(count);
         let (mut present, mut inside) = (Vec::new(), 0_u64);
         for (number, group) in groups.iter().enumerate() {

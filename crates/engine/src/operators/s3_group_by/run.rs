@@ -13,9 +13,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
 
 use super::groups::{Group, Groups};
-use super::local_group_by::{Here, Rows};
-use super::query::{Form, GroupAnswer, GroupQuery, GroupStates, Part, Share};
-use super::{MOST_BYTES, Pushed, S3GroupByExec};
+use super::local_group_by::{LocalGroupBy, Rows};
+use super::query::{GroupAnswer, GroupBatch, GroupFilterForm, GroupQuery, GroupScan, GroupStates};
+use super::{GroupPushdown, MOST_BYTES, S3GroupByExec};
 use crate::estimate::demand::GroupByDemand;
 use crate::scan::opener::{external, may_fall_back};
 use crate::scan::s3_select::S3SelectSource;
@@ -40,7 +40,7 @@ pub(super) struct Run {
     largest: bool,
     sample_rows: usize,
     demand: GroupByDemand,
-    here: Here,
+    here: LocalGroupBy,
 }
 
 /// The reason why the store cannot provide the states of some groups.
@@ -53,13 +53,13 @@ impl Run {
         context: Arc<TaskContext>,
         partition: usize,
     ) -> Result<Self> {
-        let demand = GroupByDemand::of(&exec.shape()?, context.session_config().options());
+        let demand = GroupByDemand::from_exec(&exec.shape()?, context.session_config().options());
         Ok(Self {
             query: Arc::clone(query),
-            largest: exec.pushed == Pushed::Largest,
+            largest: exec.pushed == GroupPushdown::Largest,
             sample_rows: exec.sample_rows,
             demand,
-            here: Here::new(exec, context, partition)?,
+            here: LocalGroupBy::new(exec, context, partition)?,
         })
     }
 
@@ -89,7 +89,7 @@ impl Run {
 
     /// Requests the states of every group. A sample is taken again of the rows that the answers do not cover.
     async fn all(&self, file: &PartitionedFile) -> Result<Rows> {
-        let mut outside = Part { source: self.here.source.clone(), check: None };
+        let mut outside = GroupScan { source: self.here.source.clone(), check: None };
         let mut pushed: Vec<Group> = Vec::new();
         let mut states = Vec::new();
         let (mut total, mut inside, mut left, mut exact) = (None, 0_u64, None, true);
@@ -98,14 +98,14 @@ impl Run {
             if found.rows() == 0 && pushed.is_empty() {
                 return Ok(stream::empty().boxed());
             }
-            let mut found = self.known(found);
+            let mut found = self.known_groups(found);
             // A store that sends extra rows may return known groups again.
             found.retain(|group| pushed.iter().all(|known| known.values != group.values));
-            if let Some(why) = self.not_asked(file, pushed.len(), found.len())? {
-                self.here.groups.say(&why);
+            if let Some(why) = self.unqueried_groups(file, pushed.len(), found.len())? {
+                self.here.groups.record_reason(&why);
                 break;
             }
-            let answer = match self.ask(file, &found).await? {
+            let answer = match self.run_statement(file, &found).await? {
                 Ok(answer) if *total.get_or_insert(answer.rows) == answer.rows => answer,
                 Ok(_) => return self.here.refused(file, "the answers count different rows"),
                 Err(why) if pushed.is_empty() => return self.here.refused(file, &why),
@@ -135,7 +135,7 @@ impl Run {
         }
         let rest = match left {
             Some(0) if exact => Vec::new(),
-            Some(expected) => match self.rest(file, &outside).await? {
+            Some(expected) => match self.fetch_rest(file, &outside).await? {
                 Ok((rest, read)) if read == expected => rest,
                 Ok((_, read)) => return self.here.refused(file, &contradiction(expected, read)),
                 Err(why) => return self.here.refused(file, &why),
@@ -148,7 +148,7 @@ impl Run {
 
     /// Finds the groups themselves: those of a sample, then those of the rows in none of them, until no row is left.
     async fn distinct(&self, file: &PartitionedFile) -> Result<Rows> {
-        let mut outside = Part { source: self.here.source.clone(), check: None };
+        let mut outside = GroupScan { source: self.here.source.clone(), check: None };
         let mut pushed: Vec<Group> = Vec::new();
         let mut complete = false;
         for round in 0..ROUNDS {
@@ -186,7 +186,7 @@ impl Run {
     async fn largest(&self, file: PartitionedFile) -> Result<Rows> {
         let found = self.sample(&self.here.source, &file).await?;
         let rows = found.rows();
-        let mut groups = self.known(found);
+        let mut groups = self.known_groups(found);
         if groups.is_empty() {
             return match rows {
                 0 => Ok(stream::empty().boxed()),
@@ -198,14 +198,17 @@ impl Run {
             return self.here.all(&file);
         }
         let (without, within) = loop {
-            match (self.without(&groups), self.within(&groups)) {
+            match (self.without(&groups), self.scan_of_groups(&groups)) {
                 (Ok(without), Ok(within)) => break (without, within),
                 _ if groups.len() > 1 => groups.truncate(groups.len() / 2),
                 (Err(why), _) | (_, Err(why)) => return self.here.refused(&file, &why),
             }
         };
-        let (answer, rest) =
-            futures::future::try_join(self.ask(&file, &groups), self.rest(&file, &without)).await?;
+        let (answer, rest) = futures::future::try_join(
+            self.run_statement(&file, &groups),
+            self.fetch_rest(&file, &without),
+        )
+        .await?;
         let (rest, read) = match rest {
             Ok(rest) => rest,
             Err(why) => return self.here.refused(&file, &why),
@@ -228,10 +231,10 @@ impl Run {
 
     /// Aggregates the remaining rows locally and returns their states and their number. The inner error is the reason
     /// why they cannot be buffered.
-    async fn rest(
+    async fn fetch_rest(
         &self,
         file: &PartitionedFile,
-        part: &Part,
+        part: &GroupScan,
     ) -> Result<Result<(Vec<RecordBatch>, u64), Refusal>> {
         let read = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&read);
@@ -252,7 +255,7 @@ impl Run {
 
     /// Returns the reason why the states of the newly found groups are not requested, or `None` if they are. `asked`
     /// groups were requested before.
-    fn not_asked(
+    fn unqueried_groups(
         &self,
         file: &PartitionedFile,
         asked: usize,
@@ -266,8 +269,8 @@ impl Run {
         }
         if groups > most {
             let how = match self.query.form() {
-                Form::Case => "",
-                Form::Where => " one by one",
+                GroupFilterForm::Case => "",
+                GroupFilterForm::Where => " one by one",
             };
             return Ok(Some(format!(
                 "{groups} groups in a file, of which the store is asked about at most {most}{how}"
@@ -275,7 +278,7 @@ impl Run {
         }
         // The demand is that of all files, because they share the link and the store's cores.
         let demand = &self.demand;
-        let ways = vec![(demand.here(), false), (demand.proven(groups as u64), true)];
+        let ways = vec![(demand.local_steps(), false), (demand.proven(groups as u64), true)];
         let worth_it = self.here.choose(file, ways)?;
         Ok((!worth_it).then(|| format!("asking about {groups} groups is predicted to cost more")))
     }
@@ -283,12 +286,12 @@ impl Run {
     /// Returns how many groups of a sample, largest first, are worth requesting.
     fn worthwhile(&self, file: &PartitionedFile, groups: &[Group], rows: u64) -> Result<usize> {
         let demand = &self.demand;
-        let mut ways = vec![(demand.here(), 0)];
+        let mut ways = vec![(demand.local_steps(), 0)];
         let mut inside = 0;
         for (index, group) in groups.iter().take(self.most()).enumerate() {
             inside += group.seen;
             let left = 1.0 - inside as f64 / rows.max(1) as f64;
-            ways.push((demand.together(index as u64 + 1, left), index + 1));
+            ways.push((demand.one_statement_steps(index as u64 + 1, left), index + 1));
         }
         self.here.choose(file, ways)
     }
@@ -296,13 +299,13 @@ impl Run {
     /// Returns the most groups of a file whose states are requested.
     fn most(&self) -> usize {
         match self.query.form() {
-            Form::Case => MOST_GROUPS,
-            Form::Where => MOST_STATEMENTS,
+            GroupFilterForm::Case => MOST_GROUPS,
+            GroupFilterForm::Where => MOST_STATEMENTS,
         }
     }
 
     /// Returns the groups that the store can compute, largest first.
-    fn known(&self, found: Groups) -> Vec<Group> {
+    fn known_groups(&self, found: Groups) -> Vec<Group> {
         let mut groups = found.largest_first();
         groups.retain(|group| self.query.condition(&self.here.source, group).is_some());
         groups
@@ -325,7 +328,7 @@ impl Run {
     }
 
     /// Requests the states of some groups, or returns the reason why the store does not provide them.
-    async fn ask(
+    async fn run_statement(
         &self,
         file: &PartitionedFile,
         groups: &[Group],
@@ -335,27 +338,28 @@ impl Run {
             Err(why) => return Ok(Err(why.to_string())),
         };
         let exact = statements.iter().all(|share| share.exact);
-        let answers =
-            stream::iter(statements).map(|Share { groups: share, statement, .. }| async move {
+        let answers = stream::iter(statements).map(
+            |GroupBatch { groups: share, statement, .. }| async move {
                 let tally = self.here.metrics.tally(&self.here.select.bucket, file);
                 let answer = self.here.select.send(&statement, file, &tally).await?;
                 let batches: Vec<RecordBatch> = answer.try_collect().await?;
                 Ok::<_, Error>(self.query.read(&groups[share], &statement, &batches))
-            });
+            },
+        );
         let at_once = match self.query.form() {
-            Form::Case => STATEMENTS_IN_FLIGHT,
-            Form::Where => GROUPS_IN_FLIGHT,
+            GroupFilterForm::Case => STATEMENTS_IN_FLIGHT,
+            GroupFilterForm::Where => GROUPS_IN_FLIGHT,
         };
         let answers: Vec<_> = match answers.buffered(at_once).try_collect().await {
             Ok(answers) => answers,
             Err(error) if may_fall_back(&error) => return Ok(Err(error.to_string())),
             Err(error) => return Err(external(error)),
         };
-        Ok(self.together(answers, exact))
+        Ok(self.run_batches(answers, exact))
     }
 
     /// Merges the answers of all statements, if they count the same rows.
-    fn together(
+    fn run_batches(
         &self,
         answers: Vec<Result<GroupAnswer, Refusal>>,
         exact: bool,
@@ -379,13 +383,13 @@ impl Run {
     }
 
     /// Returns the rows that are in none of some groups.
-    fn without(&self, groups: &[Group]) -> Result<Part, Refusal> {
+    fn without(&self, groups: &[Group]) -> Result<GroupScan, Refusal> {
         let part = self.query.outside(&self.here.source, self.endpoint(), groups);
         part.map_err(|why| why.to_string())
     }
 
     /// Returns the rows that are in one of some groups.
-    fn within(&self, groups: &[Group]) -> Result<Part, Refusal> {
+    fn scan_of_groups(&self, groups: &[Group]) -> Result<GroupScan, Refusal> {
         let part = self.query.inside(&self.here.source, self.endpoint(), groups);
         part.map_err(|why| why.to_string())
     }

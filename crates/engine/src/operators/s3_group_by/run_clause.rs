@@ -12,11 +12,11 @@ use sluicegate_client::Error;
 use tokio::sync::OnceCell;
 
 use super::clause::ClauseQuery;
-use super::group_frequencies::Seen;
-use super::local_group_by::{Here, Rows};
+use super::group_frequencies::GroupFrequencies;
+use super::local_group_by::{LocalGroupBy, Rows};
 use super::{MOST_BYTES, S3GroupByExec};
 use crate::estimate::demand::GroupByDemand;
-use crate::scan::opener::{AHEAD, external, may_fall_back, may_take_less};
+use crate::scan::opener::{PREFETCH, external, may_fall_back, may_take_less};
 use crate::scan::s3_select::Filter;
 use crate::scan::stored_types;
 
@@ -25,9 +25,9 @@ pub(super) struct RunClause {
     query: Arc<ClauseQuery>,
     sample_rows: usize,
     demand: GroupByDemand,
-    here: Here,
+    here: LocalGroupBy,
     /// Statistics of the first rows of one file of the partition. They stand for all its files.
-    seen: OnceCell<Option<Seen>>,
+    seen: OnceCell<Option<GroupFrequencies>>,
 }
 
 /// The reason why the store cannot provide the states of a file.
@@ -40,12 +40,12 @@ impl RunClause {
         context: Arc<TaskContext>,
         partition: usize,
     ) -> Result<Self> {
-        let demand = GroupByDemand::of(&exec.shape()?, context.session_config().options());
+        let demand = GroupByDemand::from_exec(&exec.shape()?, context.session_config().options());
         Ok(Self {
             query: Arc::clone(query),
             sample_rows: exec.sample_rows,
             demand,
-            here: Here::new(exec, context, partition)?,
+            here: LocalGroupBy::new(exec, context, partition)?,
             seen: OnceCell::new(),
         })
     }
@@ -62,25 +62,29 @@ impl RunClause {
             // Reading the rows meets the same error and reports it.
             return self.here.all(&file);
         }
-        let mut parts = self.here.parts(&file).await?;
+        let mut parts = self.here.file_ranges(&file).await?;
         if parts.len() > 1 {
-            let ask = move |(part, keys)| Arc::clone(&self).part(part, keys);
-            let parts = stream::iter(parts).map(ask).buffered(1 + AHEAD);
+            let ask = move |(part, keys)| Arc::clone(&self).estimated_rows(part, keys);
+            let parts = stream::iter(parts).map(ask).buffered(1 + PREFETCH);
             return Ok(parts.try_flatten().boxed());
         }
         match parts.pop() {
-            Some((part, keys)) => self.part(part, keys).await,
+            Some((part, keys)) => self.estimated_rows(part, keys).await,
             None => Ok(stream::empty().boxed()),
         }
     }
 
     /// Returns the partial states of a part of a file that is filtered by some keys of joins.
-    async fn part(self: Arc<Self>, part: PartitionedFile, keys: Vec<Filter>) -> Result<Rows> {
+    async fn estimated_rows(
+        self: Arc<Self>,
+        part: PartitionedFile,
+        keys: Vec<Filter>,
+    ) -> Result<Rows> {
         // Rows with the keys of a join are few, whatever their groups are.
-        if keys.is_empty() && !self.is_worth_asking(&part).await? {
+        if keys.is_empty() && !self.pays_to_push(&part).await? {
             return self.here.all(&part);
         }
-        match self.ask(&part, &keys).await? {
+        match self.run_statement(&part, &keys).await? {
             Ok(states) => {
                 let groups = states.iter().map(RecordBatch::num_rows).sum();
                 self.here.groups.pushed.add(groups);
@@ -92,14 +96,14 @@ impl RunClause {
 
     /// Returns true if the groups are so much fewer than the rows that the store's GROUP BY pays. Also true if no
     /// sample is taken, for example because the session forces a strategy.
-    async fn is_worth_asking(&self, file: &PartitionedFile) -> Result<bool> {
+    async fn pays_to_push(&self, file: &PartitionedFile) -> Result<bool> {
         let options = self.here.context.session_config().options();
         let of_file = self.demand.of_file(file);
         if !of_file.is_worth_a_sample(options) {
             return Ok(true);
         }
         let seen = self.seen.get_or_init(|| async {
-            let looked = self.look(file).await;
+            let looked = self.sample_groups(file).await;
             looked
                 .inspect_err(|why| tracing::debug!(%why, "no sample of the groups"))
                 .ok()
@@ -108,13 +112,13 @@ impl RunClause {
         let Some(seen) = seen.await else { return Ok(true) };
         let groups = seen.groups_among(of_file.rows());
         // The demand is that of all files, because they share the link and the store's cores.
-        let ways = vec![(self.demand.here(), false), (self.demand.clause(groups), true)];
+        let ways = vec![(self.demand.local_steps(), false), (self.demand.clause(groups), true)];
         Ok(of_file.clause_bytes(groups) <= MOST_BYTES as f64 && self.here.choose(file, ways)?)
     }
 
     /// Reads the keys of the first rows of a file without filters, because it is unknown how many rows would have to
     /// be read to find enough that pass.
-    async fn look(&self, file: &PartitionedFile) -> Result<Option<Seen>> {
+    async fn sample_groups(&self, file: &PartitionedFile) -> Result<Option<GroupFrequencies>> {
         let Some(keys) = self.query.keys_of(&self.here.source) else { return Ok(None) };
         let mut rows = self.here.rows(&keys.unfiltered(), file, Some(self.sample_rows))?;
         let (mut seen, mut wanted) = (Vec::new(), self.sample_rows);
@@ -127,19 +131,19 @@ impl RunClause {
             self.here.groups.sampled.add(batch.num_rows());
             seen.push(batch);
         }
-        Seen::of(&seen)
+        GroupFrequencies::count(&seen)
     }
 
     /// Returns the states of all groups once they are complete, because an answer may break off. If there are about
     /// as many groups as rows, the answer is hardly shorter than the rows.
-    async fn ask(
+    async fn run_statement(
         &self,
         file: &PartitionedFile,
         keys: &[Filter],
     ) -> Result<Result<Vec<RecordBatch>, Refusal>> {
         let select = &self.here.select;
         let filters = self.here.source.filters_now(&select.endpoint, None, keys)?;
-        let statement = self.query.asking(&filters);
+        let statement = self.query.group_statement(&filters);
         if let Err(why) = select.endpoint.takes(&statement, &select.format) {
             return Ok(Err(why.to_string()));
         }
@@ -152,7 +156,7 @@ impl RunClause {
             Ok(answer) => answer,
             // The statement may be too long, and it is shortest without the keys.
             Err(error) if !keys.is_empty() && may_take_less(&error) => {
-                return Box::pin(self.ask(file, &[])).await;
+                return Box::pin(self.run_statement(file, &[])).await;
             }
             Err(error) => return refused(error),
         };

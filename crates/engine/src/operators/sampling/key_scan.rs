@@ -41,7 +41,7 @@ impl KeyScan {
     /// # Errors
     ///
     /// If an expression does not fit the table.
-    pub fn of(
+    pub fn try_new(
         config: &FileScanConfig,
         source: &S3SelectSource,
         sampling: &Sampling,

@@ -29,14 +29,14 @@ impl Sample {
     /// # Errors
     ///
     /// If an expression does not fit the table.
-    pub fn of(
+    pub fn try_new(
         config: &FileScanConfig,
         source: &S3SelectSource,
         sampling: &Sampling,
         metrics: ExecutionPlanMetricsSet,
     ) -> Result<Self> {
-        let scan = KeyScan::of(config, source, sampling, metrics)?;
-        let pieces = Pieces::of(config, source.takes_ranges(), sampling);
+        let scan = KeyScan::try_new(config, source, sampling, metrics)?;
+        let pieces = Pieces::choose(config, source.takes_ranges(), sampling);
         Ok(Self { scan, pieces })
     }
 

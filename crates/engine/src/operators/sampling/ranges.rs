@@ -25,7 +25,7 @@ impl Pieces {
     /// of equal length. If files can only be read from their start (`ranges = false`), the parts are the first rows
     /// of random files.
     #[must_use]
-    pub fn of(config: &FileScanConfig, ranges: bool, sampling: &Sampling) -> Self {
+    pub fn choose(config: &FileScanConfig, ranges: bool, sampling: &Sampling) -> Self {
         let mut rng = Rng::new(sampling.seed);
         let files = segments(config);
         let parts = (sampling.rows / ROWS_PER_PART).clamp(1, MOST_PARTS);
@@ -164,7 +164,8 @@ mod tests {
             let sizes: Vec<u64> = (0..rng.below(6)).map(|_| rng.below(1000)).collect();
             let of = 1 + rng.below(2000) as usize;
             let rows = 1 + rng.below(of as u64) as usize;
-            let pieces = Pieces::of(&config(vec![files(&sizes)]), true, &sampling(rows, of, seed));
+            let pieces =
+                Pieces::choose(&config(vec![files(&sizes)]), true, &sampling(rows, of, seed));
             assert_eq!(pieces.limit, None);
             let mut taken = shown(&pieces.files);
             taken.sort();
@@ -194,25 +195,25 @@ mod tests {
             vec![file("0", 1000, 600, 1000), file("2", 77, 0, 77)],
             vec![file("3", 5000, 2000, 5000)],
         ]);
-        let of = |config| shown(&Pieces::of(config, true, &sampling(100, 1000, 7)).files);
+        let of = |config| shown(&Pieces::choose(config, true, &sampling(100, 1000, 7)).files);
         assert_eq!(of(&whole), of(&split));
         assert!(of(&whole).len() >= 12, "{:?}", of(&whole));
         assert_eq!(of(&whole), of(&whole));
-        let other = Pieces::of(&whole, true, &sampling(100, 1000, 8));
+        let other = Pieces::choose(&whole, true, &sampling(100, 1000, 8));
         assert_ne!(of(&whole), shown(&other.files));
     }
 
     #[test]
     fn without_ranges_the_first_rows_of_different_files_are_taken() {
         let table = config(vec![files(&[10; 50])]);
-        let pieces = Pieces::of(&table, false, &sampling(320, 1000, 7));
+        let pieces = Pieces::choose(&table, false, &sampling(320, 1000, 7));
         assert_eq!((pieces.files.len(), pieces.limit), (16, Some(20)));
         let mut names: Vec<_> = shown(&pieces.files).into_iter().map(|(name, ..)| name).collect();
         names.dedup();
         assert_eq!(names.len(), 16);
-        let few = Pieces::of(&config(vec![files(&[10, 10])]), false, &sampling(320, 1000, 7));
+        let few = Pieces::choose(&config(vec![files(&[10, 10])]), false, &sampling(320, 1000, 7));
         assert_eq!((few.files.len(), few.limit), (2, Some(160)));
-        let none = Pieces::of(&config(vec![files(&[0])]), false, &sampling(320, 1000, 7));
+        let none = Pieces::choose(&config(vec![files(&[0])]), false, &sampling(320, 1000, 7));
         assert!(none.files.is_empty());
     }
 }

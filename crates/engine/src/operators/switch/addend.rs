@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::float_bits;
 use super::words::Words;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 
 /// The unit is chosen such that the threshold is about this many units.
 const UNITS: i128 = 1 << 31;
@@ -52,12 +52,12 @@ pub(super) enum Unit {
     Real(#[serde(with = "float_bits")] f64),
     /// 1, for this part of a whole number or of a decimal's last digits. Rows without a value, or with a value beyond
     /// 32 bits, bypass the switch.
-    Exact(Part),
+    Exact(AddendSign),
 }
 
 /// A part of a whole number, at least zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Part {
+pub(super) enum AddendSign {
     /// The number itself, if it is not negative; other rows bypass the switch.
     All,
     /// The number if it is positive, else zero.
@@ -66,9 +66,9 @@ pub(super) enum Part {
     Below,
 }
 
-impl Part {
+impl AddendSign {
     /// Returns the word of a value, or `None` if the part does not fit 32 bits.
-    fn of(self, value: i128) -> Option<u32> {
+    fn word(self, value: i128) -> Option<u32> {
         let part = match self {
             Self::All => value,
             Self::Above => value.max(0),
@@ -102,7 +102,7 @@ impl Amount {
         expr: &Arc<dyn PhysicalExpr>,
         schema: &Schema,
         known: impl Fn(&Arc<dyn PhysicalExpr>) -> Option<&'a ColumnStatistics>,
-    ) -> Result<Result<Vec<Self>, Why>> {
+    ) -> Result<Result<Vec<Self>, Reason>> {
         let data_type = expr.data_type(schema)?;
         if !is_whole(&data_type) {
             return Ok(Err(format!(
@@ -115,8 +115,9 @@ impl Amount {
         let zero = least.and_then(|least| ScalarValue::new_zero(&least.data_type()).ok());
         let positive = expr.data_type(schema)?.is_unsigned_integer()
             || least.zip(zero).is_some_and(|(least, zero)| *least >= zero);
-        let parts: &[Part] = if positive { &[Part::All] } else { &[Part::Above, Part::Below] };
-        let amount = |part: &Part| Self { expr: Arc::clone(expr), unit: Unit::Exact(*part) };
+        let parts: &[AddendSign] =
+            if positive { &[AddendSign::All] } else { &[AddendSign::Above, AddendSign::Below] };
+        let amount = |part: &AddendSign| Self { expr: Arc::clone(expr), unit: Unit::Exact(*part) };
         Ok(Ok(parts.iter().map(amount).collect()))
     }
 
@@ -124,8 +125,8 @@ impl Amount {
     /// exactly.
     pub(super) fn role(&self) -> Option<Role> {
         match self.unit {
-            Unit::Present | Unit::Exact(Part::All | Part::Above) => Some(Role::Adds),
-            Unit::Exact(Part::Below) => Some(Role::Subtracts),
+            Unit::Present | Unit::Exact(AddendSign::All | AddendSign::Above) => Some(Role::Adds),
+            Unit::Exact(AddendSign::Below) => Some(Role::Subtracts),
             Unit::Whole(_) | Unit::Real(_) => None,
         }
     }
@@ -167,7 +168,11 @@ impl Amount {
     }
 
     /// Returns the addend with this unit, or an error if the expression does not support it.
-    pub(super) fn of(unit: Unit, expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Self> {
+    pub(super) fn try_new(
+        unit: Unit,
+        expr: Arc<dyn PhysicalExpr>,
+        schema: &Schema,
+    ) -> Result<Self> {
         let data_type = expr.data_type(schema)?;
         let has = match unit {
             Unit::Present => true,
@@ -226,7 +231,7 @@ impl Amount {
                 let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
                 let mut past = Vec::new();
                 let mut word = |row: usize, value: i128| {
-                    let of = part.of(value);
+                    let of = part.word(value);
                     if of.is_none() || nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
                         past.push(row);
                     }
@@ -306,9 +311,9 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.unit {
             Unit::Present => write!(f, "{} IS NOT NULL", self.expr),
-            Unit::Whole(1) | Unit::Exact(Part::All) => self.expr.fmt(f),
-            Unit::Exact(Part::Above) => write!(f, "{} above 0", self.expr),
-            Unit::Exact(Part::Below) => write!(f, "{} below 0", self.expr),
+            Unit::Whole(1) | Unit::Exact(AddendSign::All) => self.expr.fmt(f),
+            Unit::Exact(AddendSign::Above) => write!(f, "{} above 0", self.expr),
+            Unit::Exact(AddendSign::Below) => write!(f, "{} below 0", self.expr),
             Unit::Whole(unit) => write!(f, "{} / {unit}", self.expr),
             Unit::Real(unit) => write!(f, "{} / {unit:e}", self.expr),
         }

@@ -11,14 +11,14 @@ use sluicegate_pruning::algorithm::catalog::Configured;
 /// may forward it more than once. A switch saves something only where it forwards fewer rows than the workers would
 /// ship.
 #[derive(Debug)]
-pub(crate) struct Alone {
-    left: Left,
+pub(crate) struct NoSwitchBaseline {
+    left: BaselineRows,
     /// Number of rows without a code. For groups, they count as one more group.
     unseen: u64,
 }
 
 #[derive(Debug)]
-enum Left {
+enum BaselineRows {
     /// One row per group, by the words of the group's key.
     Groups { words: usize, keys: HashSet<u64> },
     /// At most `most` rows.
@@ -29,19 +29,21 @@ enum Left {
     All(u64),
 }
 
-impl Alone {
+impl NoSwitchBaseline {
     /// Creates an empty counter. Returns `None` for a filter: without a switch the worker filters itself, and the
     /// plan's `FilterExec` counts the rows that pass.
     pub(crate) fn new(algorithm: &Configured, key_words: usize) -> Option<Self> {
         let left = match algorithm {
             Configured::Filter(_) => return None,
             Configured::TopNDeterministic(config) => {
-                Left::Best { most: config.n().into(), rows: 0 }
+                BaselineRows::Best { most: config.n().into(), rows: 0 }
             }
-            Configured::TopNRandomized(config) => Left::Best { most: config.n().into(), rows: 0 },
-            Configured::Skyline(_) => Left::Points(Vec::new()),
-            Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => Left::All(0),
-            _ => Left::Groups { words: key_words.min(2), keys: HashSet::new() },
+            Configured::TopNRandomized(config) => {
+                BaselineRows::Best { most: config.n().into(), rows: 0 }
+            }
+            Configured::Skyline(_) => BaselineRows::Points(Vec::new()),
+            Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => BaselineRows::All(0),
+            _ => BaselineRows::Groups { words: key_words.min(2), keys: HashSet::new() },
         };
         Some(Self { left, unseen: 0 })
     }
@@ -54,17 +56,17 @@ impl Alone {
         let seen = (0..rows).filter(|row| is_seen(*row));
         self.unseen += unseen.iter().map(|bits| u64::from(bits.count_ones())).sum::<u64>();
         match &mut self.left {
-            Left::Groups { words, keys } => {
+            BaselineRows::Groups { words, keys } => {
                 let key = |row: usize| {
                     let of = columns.iter().take(*words);
                     of.fold(0, |key, column| key << 32 | u64::from(column[row]))
                 };
                 keys.extend(seen.map(key));
             }
-            Left::Best { rows: counted, .. } | Left::All(counted) => {
+            BaselineRows::Best { rows: counted, .. } | BaselineRows::All(counted) => {
                 *counted += seen.count() as u64
             }
-            Left::Points(points) => {
+            BaselineRows::Points(points) => {
                 for row in seen {
                     enter(points, columns.iter().map(|column| column[row]).collect());
                 }
@@ -75,10 +77,10 @@ impl Alone {
     /// Returns the number of rows that the worker ships.
     pub(crate) fn rows(&self) -> u64 {
         match &self.left {
-            Left::Groups { keys, .. } => keys.len() as u64 + u64::from(self.unseen > 0),
-            Left::Best { most, rows } => (*rows + self.unseen).min(*most),
-            Left::Points(points) => points.len() as u64 + self.unseen,
-            Left::All(rows) => *rows + self.unseen,
+            BaselineRows::Groups { keys, .. } => keys.len() as u64 + u64::from(self.unseen > 0),
+            BaselineRows::Best { most, rows } => (*rows + self.unseen).min(*most),
+            BaselineRows::Points(points) => points.len() as u64 + self.unseen,
+            BaselineRows::All(rows) => *rows + self.unseen,
         }
     }
 }
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     fn rows(algorithm: &Configured, key_words: usize, columns: &[Vec<u32>], unseen: &[u64]) -> u64 {
-        let mut alone = Alone::new(algorithm, key_words).unwrap();
+        let mut alone = NoSwitchBaseline::new(algorithm, key_words).unwrap();
         alone.add(columns, unseen);
         alone.add(columns, unseen);
         alone.rows()

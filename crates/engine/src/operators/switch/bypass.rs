@@ -11,7 +11,7 @@ const PASSED_BATCHES: u32 = 63;
 /// because a switch may always forward too much. One batch in 64 still crosses; once at least 1 % of such a batch is
 /// pruned, all batches cross again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Patience {
+pub(crate) struct BypassPolicy {
     /// Number of packets after which the worker decides; 0 means never.
     packets: u64,
     /// Number of packets before the next decision.
@@ -22,14 +22,14 @@ pub(crate) struct Patience {
     passing: u32,
 }
 
-impl Patience {
+impl BypassPolicy {
     /// Returns the state of a worker that decides after this many packets; 0 means never.
     pub(crate) fn new(packets: u64) -> Self {
         Self { packets, wanted: packets, sent: 0, pruned: 0, passing: 0 }
     }
 
     /// Returns true if the next batch crosses the program.
-    pub(crate) fn asks(&mut self) -> bool {
+    pub(crate) fn should_probe(&mut self) -> bool {
         let asks = self.passing == 0;
         self.passing = self.passing.saturating_sub(1);
         asks
@@ -56,9 +56,9 @@ mod tests {
     /// Returns which batches of ten packets cross. `batches` holds the number of packets of each batch that are
     /// pruned if it crosses.
     fn crossing(packets: u64, batches: &[usize]) -> Vec<bool> {
-        let mut patience = Patience::new(packets);
+        let mut patience = BypassPolicy::new(packets);
         let mut crosses = |pruned: &usize| {
-            let asks = patience.asks();
+            let asks = patience.should_probe();
             if asks {
                 patience.learn(10, *pruned);
             }

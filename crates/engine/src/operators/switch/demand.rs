@@ -21,7 +21,7 @@ use datafusion::physical_plan::{
 };
 use sluicegate_costmodel::{Crossing, SwitchDemand};
 use sluicegate_pruning::theory::line_rate::FRAMING_BYTES;
-use sluicegate_pruning::theory::{Expected, Known, bloom};
+use sluicegate_pruning::theory::{PruningEstimate, RowStatistics, bloom};
 
 use super::SwitchPlan;
 use crate::context::config::SluiceOptions;
@@ -39,7 +39,7 @@ type Plan = Arc<dyn ExecutionPlan>;
 
 /// The work of a switch for one operator of a plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Switched {
+pub struct SwitchEstimate {
     /// The query shape and the packet's fields, such as `DISTINCT on name`.
     pub subject: String,
     /// The traffic that crosses the switch.
@@ -50,7 +50,7 @@ pub struct Switched {
 }
 
 /// Returns every operator of a plan for which a switch prunes.
-pub(crate) fn switched(plan: &Plan, options: &ConfigOptions) -> Result<Vec<Switched>> {
+pub(crate) fn switched(plan: &Plan, options: &ConfigOptions) -> Result<Vec<SwitchEstimate>> {
     let mut all = Vec::new();
     walk(plan, None, options, &mut all)?;
     Ok(all)
@@ -60,12 +60,12 @@ fn walk(
     node: &Plan,
     filter: Option<&FilterExec>,
     options: &ConfigOptions,
-    all: &mut Vec<Switched>,
+    all: &mut Vec<SwitchEstimate>,
 ) -> Result<()> {
     // The rows of a second pass are predicted from the first pass.
     let prune = node.downcast_ref::<SwitchPruneExec>().filter(|it| it.side() != Side::Again);
     if let Some(prune) = prune {
-        let mut looked = Looked::new(prune, filter, options)?;
+        let mut looked = NodeEstimate::new(prune, filter, options)?;
         let crossing = looked.crossing();
         let build = all
             .iter_mut()
@@ -93,7 +93,7 @@ fn walk(
 }
 
 /// A node with the statistics and assumptions about its rows.
-struct Looked<'a> {
+struct NodeEstimate<'a> {
     plan: &'a SwitchPlan,
     node: &'a SwitchPruneExec,
     input: &'a Plan,
@@ -114,7 +114,7 @@ fn count(count: &Precision<usize>) -> Option<f64> {
     count.get_value().map(|count| *count as f64)
 }
 
-impl<'a> Looked<'a> {
+impl<'a> NodeEstimate<'a> {
     fn new(
         node: &'a SwitchPruneExec,
         filter: Option<&FilterExec>,
@@ -130,7 +130,7 @@ impl<'a> Looked<'a> {
             ASSUMED_ROWS
         });
         let share = f64::from(options.optimizer.default_filter_selectivity) / 100.0;
-        let passing = match (SluiceOptions::of(options).selectivity.assumed(), filter) {
+        let passing = match (SluiceOptions::from_options(options).selectivity.assumed(), filter) {
             (Some(share), _) => Some(share),
             (None, Some(filter)) => {
                 let passing = count(&statistics(filter)?.num_rows);
@@ -158,14 +158,14 @@ impl<'a> Looked<'a> {
     /// Returns the crossing of an operator with one input, or of the build side of a join.
     fn crossing(&mut self) -> Crossing {
         let plan = self.plan;
-        let Expected { unpruned, reduced, reduces } = plan.algorithm.expected(self);
+        let PruningEstimate { unpruned, reduced, reduces } = plan.algorithm.expected(self);
         let schema = self.input.schema();
         Crossing {
             name: if self.node.side() == Side::Build { "build side" } else { "rows" },
             rows: self.rows,
             packet_bytes: (self.plan.packet_bytes() as u64 + FRAMING_BYTES) as f64,
             unpruned: unpruned.clamp(0.0, 1.0),
-            late_bytes: bytes(&schema, self.node.late().columns().iter().copied()) as f64,
+            late_bytes: bytes(&schema, self.node.late_columns().columns().iter().copied()) as f64,
             reduced,
             row_bytes: bytes(&schema, 0..schema.fields().len()) as f64,
             reduces,
@@ -192,7 +192,7 @@ impl<'a> Looked<'a> {
         Crossing { name: "probing side", unpruned: unpruned.clamp(0.0, 1.0), ..crossing }
     }
 
-    fn into_switched(self, crossing: Crossing) -> Switched {
+    fn into_switched(self, crossing: Crossing) -> SwitchEstimate {
         let mut crossings = vec![crossing];
         if self.plan.algorithm.rereads() {
             // The rows of candidates, which the workers send once the candidates are known.
@@ -209,7 +209,7 @@ impl<'a> Looked<'a> {
             });
         }
         let workers = self.senders();
-        Switched {
+        SwitchEstimate {
             subject: format!(
                 "{} on {}",
                 self.plan.algorithm.entry().sql,
@@ -222,7 +222,7 @@ impl<'a> Looked<'a> {
     }
 }
 
-impl Known for Looked<'_> {
+impl RowStatistics for NodeEstimate<'_> {
     fn rows(&self) -> f64 {
         self.rows
     }

@@ -20,13 +20,13 @@ pub struct Flags {
 /// One bit: a condition and the expression that it applies to.
 #[derive(Debug, Clone)]
 struct Flag {
-    says: Says,
+    says: FlagTest,
     expr: Arc<dyn PhysicalExpr>,
 }
 
 /// The condition under which a bit is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Says {
+pub(super) enum FlagTest {
     /// The expression is NULL.
     Null,
     /// The expression is TRUE.
@@ -39,8 +39,8 @@ impl Flags {
     /// # Errors
     ///
     /// If there are more than 32, if the counts differ, or if a predicate is not Boolean.
-    pub(super) fn of(
-        says: &[Says],
+    pub(super) fn try_new(
+        says: &[FlagTest],
         exprs: Vec<Arc<dyn PhysicalExpr>>,
         schema: &Schema,
     ) -> Result<Self> {
@@ -49,7 +49,7 @@ impl Flags {
         }
         for (says, expr) in says.iter().zip(&exprs) {
             let data_type = expr.data_type(schema)?;
-            if *says == Says::True && data_type != DataType::Boolean {
+            if *says == FlagTest::True && data_type != DataType::Boolean {
                 return plan_err!("a value of type {data_type} cannot be TRUE");
             }
         }
@@ -58,18 +58,18 @@ impl Flags {
     }
 
     /// Returns the conditions of the bits, lowest bit first.
-    pub(super) fn says(&self) -> Vec<Says> {
+    pub(super) fn tests(&self) -> Vec<FlagTest> {
         self.bits.iter().map(|flag| flag.says).collect()
     }
 
     /// Returns the bit that is set where an expression is NULL, and adds it if it is missing.
     pub(crate) fn null(&mut self, expr: &Arc<dyn PhysicalExpr>) -> u8 {
-        self.bit(Flag { says: Says::Null, expr: Arc::clone(expr) })
+        self.bit(Flag { says: FlagTest::Null, expr: Arc::clone(expr) })
     }
 
     /// Returns the bit that is set where a predicate is TRUE, and adds it if it is missing.
     pub(crate) fn is_true(&mut self, expr: &Arc<dyn PhysicalExpr>) -> u8 {
-        self.bit(Flag { says: Says::True, expr: Arc::clone(expr) })
+        self.bit(Flag { says: FlagTest::True, expr: Arc::clone(expr) })
     }
 
     fn bit(&mut self, flag: Flag) -> u8 {
@@ -97,13 +97,13 @@ impl Flags {
         for (bit, flag) in self.bits.iter().enumerate() {
             let array = flag.expr.evaluate(batch)?.into_array(batch.num_rows())?;
             match flag.says {
-                Says::Null => {
+                FlagTest::Null => {
                     if let Some(nulls) = array.logical_nulls().filter(|n| n.null_count() > 0) {
                         let pairs = words.iter_mut().zip(nulls.iter());
                         pairs.for_each(|(word, valid)| *word |= u32::from(!valid) << bit);
                     }
                 }
-                Says::True => {
+                FlagTest::True => {
                     let pairs = words.iter_mut().zip(array.as_boolean().iter());
                     pairs.for_each(|(word, value)| *word |= u32::from(value == Some(true)) << bit);
                 }
@@ -118,8 +118,8 @@ impl fmt::Display for Flags {
         for (number, flag) in self.bits.iter().enumerate() {
             let comma = if number == 0 { "" } else { ", " };
             let says = match flag.says {
-                Says::Null => "NULL",
-                Says::True => "TRUE",
+                FlagTest::Null => "NULL",
+                FlagTest::True => "TRUE",
             };
             write!(f, "{comma}{} IS {says}", flag.expr)?;
         }

@@ -11,7 +11,7 @@ use sluicegate_pruning::encoding::{combine, nonzero_bits};
 
 use super::lanes::{Floats, Text, codes, exact_bits, has_key_code, values};
 use super::words::Words;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use sluicegate_guards::sql_types::sql_type;
 
 /// The value that stands for a NULL in a fingerprint.
@@ -86,7 +86,7 @@ impl Key {
     pub(crate) fn near(
         columns: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
-    ) -> Result<Result<Self, Why>> {
+    ) -> Result<Result<Self, Reason>> {
         let bits = near_bits(columns.len());
         if bits < LEAST_NEAR_BITS {
             return Ok(Err(format!(
@@ -142,7 +142,7 @@ impl Key {
     /// # Errors
     ///
     /// If the columns do not support the form.
-    pub(super) fn of(
+    pub(super) fn try_new(
         form: Form,
         columns: Vec<Arc<dyn PhysicalExpr>>,
         schema: &Schema,
@@ -194,7 +194,7 @@ impl Key {
     pub(crate) fn with_code(
         columns: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
-    ) -> Result<Result<(), Why>> {
+    ) -> Result<Result<(), Reason>> {
         for column in columns {
             let data_type = column.data_type(schema)?;
             if !has_key_code(&data_type) {

@@ -171,36 +171,38 @@ pub(crate) fn values(codes: &[u64], data_type: &DataType) -> Result<ArrayRef> {
         DataType::Boolean => {
             Arc::new(codes.iter().map(|code| Some(*code != 0)).collect::<BooleanArray>())
         }
-        DataType::Int8 => of::<Int8Type>(codes, data_type, |code| (code as u8 ^ 1 << 7) as i8),
-        DataType::Int16 => of::<Int16Type>(codes, data_type, |code| (code as u16 ^ 1 << 15) as i16),
-        DataType::Int32 => of::<Int32Type>(codes, data_type, int),
-        DataType::Int64 => of::<Int64Type>(codes, data_type, long),
-        DataType::UInt8 => of::<UInt8Type>(codes, data_type, |code| code as u8),
-        DataType::UInt16 => of::<UInt16Type>(codes, data_type, |code| code as u16),
-        DataType::UInt32 => of::<UInt32Type>(codes, data_type, |code| code as u32),
-        DataType::UInt64 => of::<UInt64Type>(codes, data_type, |code| code),
-        DataType::Date32 => of::<Date32Type>(codes, data_type, int),
-        DataType::Date64 => of::<Date64Type>(codes, data_type, long),
-        DataType::Time32(TimeUnit::Second) => of::<Time32SecondType>(codes, data_type, int),
-        DataType::Time32(_) => of::<Time32MillisecondType>(codes, data_type, int),
-        DataType::Time64(TimeUnit::Microsecond) => {
-            of::<Time64MicrosecondType>(codes, data_type, long)
+        DataType::Int8 => decode::<Int8Type>(codes, data_type, |code| (code as u8 ^ 1 << 7) as i8),
+        DataType::Int16 => {
+            decode::<Int16Type>(codes, data_type, |code| (code as u16 ^ 1 << 15) as i16)
         }
-        DataType::Time64(_) => of::<Time64NanosecondType>(codes, data_type, long),
+        DataType::Int32 => decode::<Int32Type>(codes, data_type, int),
+        DataType::Int64 => decode::<Int64Type>(codes, data_type, long),
+        DataType::UInt8 => decode::<UInt8Type>(codes, data_type, |code| code as u8),
+        DataType::UInt16 => decode::<UInt16Type>(codes, data_type, |code| code as u16),
+        DataType::UInt32 => decode::<UInt32Type>(codes, data_type, |code| code as u32),
+        DataType::UInt64 => decode::<UInt64Type>(codes, data_type, |code| code),
+        DataType::Date32 => decode::<Date32Type>(codes, data_type, int),
+        DataType::Date64 => decode::<Date64Type>(codes, data_type, long),
+        DataType::Time32(TimeUnit::Second) => decode::<Time32SecondType>(codes, data_type, int),
+        DataType::Time32(_) => decode::<Time32MillisecondType>(codes, data_type, int),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            decode::<Time64MicrosecondType>(codes, data_type, long)
+        }
+        DataType::Time64(_) => decode::<Time64NanosecondType>(codes, data_type, long),
         DataType::Timestamp(unit, _) => match unit {
-            TimeUnit::Second => of::<TimestampSecondType>(codes, data_type, long),
-            TimeUnit::Millisecond => of::<TimestampMillisecondType>(codes, data_type, long),
-            TimeUnit::Microsecond => of::<TimestampMicrosecondType>(codes, data_type, long),
-            TimeUnit::Nanosecond => of::<TimestampNanosecondType>(codes, data_type, long),
+            TimeUnit::Second => decode::<TimestampSecondType>(codes, data_type, long),
+            TimeUnit::Millisecond => decode::<TimestampMillisecondType>(codes, data_type, long),
+            TimeUnit::Microsecond => decode::<TimestampMicrosecondType>(codes, data_type, long),
+            TimeUnit::Nanosecond => decode::<TimestampNanosecondType>(codes, data_type, long),
         },
         DataType::Decimal128(..) => {
-            of::<Decimal128Type>(codes, data_type, |code| long(code).into())
+            decode::<Decimal128Type>(codes, data_type, |code| long(code).into())
         }
         other => return internal_err!("no values of {other} for codes"),
     })
 }
 
-fn of<T: ArrowPrimitiveType>(
+fn decode<T: ArrowPrimitiveType>(
     codes: &[u64],
     data_type: &DataType,
     value: impl Fn(u64) -> T::Native,

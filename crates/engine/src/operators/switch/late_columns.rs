@@ -13,12 +13,12 @@ use super::words::Field;
 /// before its own operator. It would fetch less if it first computed the answer from the packets and then fetched
 /// only the rows of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Late {
+pub struct LateColumns {
     columns: Vec<usize>,
     names: Vec<String>,
 }
 
-impl Late {
+impl LateColumns {
     /// Returns the columns of `schema` that cannot be decoded from `fields`, which are all columns without a
     /// one-to-one code.
     pub(crate) fn new(fields: &[Field], schema: &Schema) -> Self {
@@ -48,7 +48,7 @@ impl Late {
     }
 }
 
-impl fmt::Display for Late {
+impl fmt::Display for LateColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.names.join(", "))
     }
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(value_bytes(&texts.slice(1, 2)), 2);
         assert_eq!(value_bytes(&views), 36 + 5);
         let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts), ("v", views)]);
-        let late = Late::new(&[], batch.as_ref().unwrap().schema_ref());
+        let late = LateColumns::new(&[], batch.as_ref().unwrap().schema_ref());
         assert_eq!(late.to_string(), "n, t, v");
         assert_eq!(late.bytes(&batch.unwrap()), 16 + 5 + 41);
     }

@@ -47,12 +47,12 @@ mod words;
 
 pub use crate::context::switch_target::{Delta, SwitchTarget};
 pub use addend::Amount;
-pub(crate) use baseline::Alone;
-pub(crate) use bypass::Patience;
-pub use demand::Switched;
+pub(crate) use baseline::NoSwitchBaseline;
+pub(crate) use bypass::BypassPolicy;
+pub use demand::SwitchEstimate;
 pub use flags::Flags;
 pub use key::Key;
-pub use late_columns::Late;
+pub use late_columns::LateColumns;
 pub use order::Order;
 pub(crate) use packed::Packed;
 pub use plan::{Resources, SwitchPlan};

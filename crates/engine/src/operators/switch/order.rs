@@ -12,7 +12,7 @@ use sluicegate_pruning::encoding::{Range, reverse, squeeze};
 
 use super::lanes::{Floats, Text, codes, is_text, order_bits};
 use super::words::Words;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use sluicegate_guards::sql_types::sql_type;
 
 /// A column whose values become words of the same order or of the reverse order.
@@ -69,7 +69,7 @@ impl Order {
         column: &Arc<dyn PhysicalExpr>,
         schema: &Schema,
         statistics: Option<&ColumnStatistics>,
-    ) -> Result<Result<Self, Why>> {
+    ) -> Result<Result<Self, Reason>> {
         let data_type = column.data_type(schema)?;
         let Some((bits, one_to_one)) = order_bits(&data_type) else {
             let of = sql_type(&data_type);
@@ -98,7 +98,11 @@ impl Order {
     /// # Errors
     ///
     /// If the column's type does not support the code.
-    pub(super) fn of(code: Code, column: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Self> {
+    pub(super) fn try_new(
+        code: Code,
+        column: Arc<dyn PhysicalExpr>,
+        schema: &Schema,
+    ) -> Result<Self> {
         let data_type = column.data_type(schema)?;
         let Some((bits, one_to_one)) = order_bits(&data_type) else {
             return plan_err!("values of type {data_type} have no order code");

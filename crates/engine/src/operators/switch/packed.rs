@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
 use sluicegate_pruning::algorithm::catalog::Configured;
-use sluicegate_pruning::algorithm::group_sum::Held;
+use sluicegate_pruning::algorithm::group_sum::GroupSums;
 use sluicegate_pruning::deployment::Flow;
 use sluicegate_pruning::deployment::pack::{Query, pack};
-use sluicegate_pruning::switch::{Interpreter, WrongValues};
+use sluicegate_pruning::switch::{Interpreter, RejectedPacket};
 use sluicegate_pruning::{Entries, Pruner, Selection, Verdict};
 
 /// One switch with all programs of a query.
@@ -47,18 +47,18 @@ impl Packed {
     /// Returns a pruner for packets of `values` words that belong to the program with this number.
     pub(crate) fn pruner(&self, number: usize, values: usize) -> Box<dyn Pruner> {
         let part = self.parts.get(&number).cloned();
-        Box::new(Asked { switch: Arc::clone(&self.switch), values, part })
+        Box::new(PackedPruner { switch: Arc::clone(&self.switch), values, part })
     }
 }
 
 #[derive(Debug)]
-struct Asked {
+struct PackedPruner {
     switch: Arc<Mutex<Interpreter>>,
     values: usize,
     part: Option<(Configured, usize)>,
 }
 
-impl Pruner for Asked {
+impl Pruner for PackedPruner {
     fn values(&self) -> usize {
         self.values
     }
@@ -67,10 +67,10 @@ impl Pruner for Asked {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let columns = entries.columns();
         if columns.len() != self.values {
-            return Err(WrongValues { expected: self.values, actual: columns.len() });
+            return Err(RejectedPacket { expected: self.values, actual: columns.len() });
         }
         let mut switch = self.switch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut packet = vec![0; self.values];
@@ -89,11 +89,11 @@ impl Pruner for Asked {
         wrong
     }
 
-    fn held(&self) -> Vec<Held> {
+    fn group_sums(&self) -> Vec<GroupSums> {
         let Some((algorithm, first)) = &self.part else { return Vec::new() };
         let switch = self.switch.lock().unwrap_or_else(PoisonError::into_inner);
-        // `held_in` ignores the registers of later programs.
-        switch.registers().get(*first..).map_or_else(Vec::new, |own| algorithm.held_in(own))
+        // `group_sums_in` ignores the registers of later programs.
+        switch.registers().get(*first..).map_or_else(Vec::new, |own| algorithm.group_sums_in(own))
     }
 
     /// Returns the registers of all programs.

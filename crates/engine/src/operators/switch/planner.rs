@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use sluicegate_pruning::ConfigError;
-use sluicegate_pruning::algorithm::catalog::{Carries, Configured};
+use sluicegate_pruning::algorithm::catalog::{Configured, PacketContents};
 use sluicegate_pruning::algorithm::hashing::Hashing;
 use sluicegate_pruning::deployment::Flow;
 use sluicegate_pruning::deployment::pack::{Candidate, Query, choose, ladder, pack};
@@ -15,7 +15,7 @@ use sluicegate_pruning::theory::{Footprint, Limits, Plan, Planning, plans};
 
 use super::plan::{Resources, SwitchPlan};
 use super::words::Field;
-use crate::context::choice::{Decision, Journal, Why};
+use crate::context::choice::{Decision, Journal, Reason};
 use crate::context::config::SluiceOptions;
 
 /// The switch of one query, and the programs placed on it so far.
@@ -44,9 +44,9 @@ enum Pass {
     /// Each operator takes the best size that is left.
     InTurn,
     /// Each operator gets its best size as if alone, and its candidates are recorded.
-    Survey(Vec<Wishes>),
+    Survey(Vec<ProgramCandidates>),
     /// Each operator gets the size chosen for it, if any.
-    Chosen(VecDeque<Chosen>),
+    Chosen(VecDeque<ChosenProgram>),
 }
 
 /// The size of any algorithm.
@@ -54,7 +54,7 @@ type AnySize = Box<dyn Any + Send + Sync>;
 
 /// The size chosen for an operator.
 #[derive(Debug)]
-struct Chosen {
+struct ChosenProgram {
     /// Type of the operator's sizes.
     kind: TypeId,
     size: Option<AnySize>,
@@ -62,7 +62,7 @@ struct Chosen {
 
 /// The sizes that an operator could use.
 #[derive(Debug)]
-struct Wishes {
+struct ProgramCandidates {
     /// Type of the operator's sizes.
     kind: TypeId,
     sizes: Vec<AnySize>,
@@ -86,7 +86,7 @@ impl Planner {
             placed: Vec::new(),
             rereads: false,
             refused: Vec::new(),
-            journal: Journal::of(session).cloned(),
+            journal: Journal::from_options(session).cloned(),
             pass: Pass::InTurn,
             contended: false,
         }
@@ -105,7 +105,7 @@ impl Planner {
             .map(|wishes| ((wishes.kind, wishes.sizes), wishes.candidates))
             .unzip();
         let chosen = choose(&candidates, &self.target).into_iter().zip(sizes);
-        let chosen = chosen.map(|(number, (kind, sizes))| Chosen {
+        let chosen = chosen.map(|(number, (kind, sizes))| ChosenProgram {
             kind,
             size: number.and_then(|number| sizes.into_iter().nth(number)),
         });
@@ -118,7 +118,7 @@ impl Planner {
     }
 
     /// Writes the refusals to the journal.
-    pub(crate) fn tell(&mut self) {
+    pub(crate) fn write_to_journal(&mut self) {
         for refused in self.refused.drain(..) {
             if let Some(journal) = &self.journal {
                 journal.write(refused);
@@ -159,11 +159,11 @@ impl Planner {
 
     /// Returns the greatest number of bits in a register array.
     pub(crate) fn array_bits(&self) -> u64 {
-        Limits::of(&self.target).array_bits
+        Limits::from_target(&self.target).array_bits
     }
 
     /// Records that an operator could be pruned but is not.
-    pub(crate) fn refuse(&mut self, operator: &str, why: Why) {
+    pub(crate) fn refuse(&mut self, operator: &str, why: Reason) {
         self.refused.push(Decision::refused("switch", "prune", operator, why));
     }
 
@@ -184,34 +184,38 @@ impl Planner {
 
     /// Places the best configuration for `goal` that fits beside the programs already placed, for packets of
     /// `fields`. `configure` turns a size into an algorithm, or returns the reason why that size is unusable.
-    pub(crate) fn place<G: Planning>(
+    pub(crate) fn place_programs<G: Planning>(
         &mut self,
         goal: &G,
         fields: Vec<Field>,
-        configure: impl Fn(G::Size) -> Result<Configured, Why>,
-    ) -> Result<SwitchPlan, Why> {
-        let limits = Limits::of(&self.target);
-        let all = plans(goal, &limits).map_err(|e| Why::new(e.to_string()))?;
+        configure: impl Fn(G::Size) -> Result<Configured, Reason>,
+    ) -> Result<SwitchPlan, Reason> {
+        let limits = Limits::from_target(&self.target);
+        let all = plans(goal, &limits).map_err(|e| Reason::new(e.to_string()))?;
         let all = match &mut self.pass {
             Pass::InTurn => all,
             Pass::Survey(wishes) => {
                 let total = (limits.sram_bits_per_stage * u64::from(limits.stages)) as f64;
-                wishes.push(Wishes::new(&all, [limits.stages.into(), total], &configure));
+                wishes.push(ProgramCandidates::new(
+                    &all,
+                    [limits.stages.into(), total],
+                    &configure,
+                ));
                 all
             }
             Pass::Chosen(chosen) => {
                 // A node that is not served may be tried again with another goal.
-                let same = |of: &Chosen| of.kind == TypeId::of::<G::Size>();
+                let same = |of: &ChosenProgram| of.kind == TypeId::of::<G::Size>();
                 match chosen.iter().position(same).and_then(|at| chosen.remove(at)) {
                     None => all,
-                    Some(Chosen { size: None, .. }) => {
+                    Some(ChosenProgram { size: None, .. }) => {
                         return Err(
                             "even its smallest program does not fit beside the others of the query"
                                 .into(),
                         );
                     }
                     // The failure probability spent on other operators may have changed the sizes on offer.
-                    Some(Chosen { size: Some(best), .. }) => {
+                    Some(ChosenProgram { size: Some(best), .. }) => {
                         let mut all = all;
                         let best = best.downcast_ref::<G::Size>();
                         let at = all.iter().position(|plan| Some(&plan.size) == best);
@@ -236,7 +240,7 @@ impl Planner {
                         program: self.placed.len() - 1,
                         // A filter is its own optimum.
                         count_optimum: self.count_optimum
-                            && algorithm.entry().carries != Carries::Comparands,
+                            && algorithm.entry().carries != PacketContents::Comparands,
                         algorithm,
                         fields,
                         resources,
@@ -248,15 +252,15 @@ impl Planner {
                 Err(why) => first = first.or(Some(why)),
             }
         }
-        Err(first.unwrap_or_else(|| Why::from("there is no configuration to choose from")))
+        Err(first.unwrap_or_else(|| Reason::from("there is no configuration to choose from")))
     }
 
     /// Places a program beside the others; a survey ignores the others.
-    fn fit(&mut self, program: &Program) -> Result<Resources, Why> {
+    fn fit(&mut self, program: &Program) -> Result<Resources, Reason> {
         let first = |misfits: Vec<Misfit>| {
             misfits.first().map_or_else(|| "it does not fit".to_owned(), ToString::to_string)
         };
-        let alone = fit(program, &self.target).map_err(|misfits| Why::new(first(misfits)))?;
+        let alone = fit(program, &self.target).map_err(|misfits| Reason::new(first(misfits)))?;
         if !self.placed.is_empty() && !matches!(self.pass, Pass::Survey(_)) {
             // Each program has flows of its own. Their numbers do not affect the fit.
             let flows: Vec<[Flow; 2]> = (0..=self.placed.len() as u16)
@@ -265,11 +269,14 @@ impl Planner {
             let programs = self.placed.iter().chain([program]).zip(&flows);
             let queries: Vec<Query<'_>> =
                 programs.map(|(program, flows)| Query { program, flows }).collect();
-            let all = pack("query", &queries).map_err(|e| Why::new(e.to_string()))?;
+            let all = pack("query", &queries).map_err(|e| Reason::new(e.to_string()))?;
             fit(&all, &self.target).map_err(|misfits| {
                 self.contended = true;
                 let others = self.placed.len();
-                Why::new(format!("beside {others} other programs of the query: {}", first(misfits)))
+                Reason::new(format!(
+                    "beside {others} other programs of the query: {}",
+                    first(misfits)
+                ))
             })?;
         }
         self.placed.push(program.clone());
@@ -277,13 +284,13 @@ impl Planner {
     }
 }
 
-impl Wishes {
+impl ProgramCandidates {
     /// Selects the plans for a goal that are worth their cost. `whole` holds the stages and the memory bits of the
     /// switch.
     fn new<S: Footprint + Send + Sync + 'static>(
         plans: &[Plan<S>],
         whole: [f64; 2],
-        configure: &impl Fn(S) -> Result<Configured, Why>,
+        configure: &impl Fn(S) -> Result<Configured, Reason>,
     ) -> Self {
         let most = plans.iter().filter_map(|plan| plan.pruned).fold(0.0, f64::max);
         let count = plans.len() as f64;
@@ -316,8 +323,8 @@ pub(crate) fn narrow(size: u64) -> u32 {
 }
 
 /// Returns the reason why a configuration is unusable.
-pub(crate) fn reason(error: ConfigError) -> Why {
-    Why::new(error.to_string())
+pub(crate) fn reason(error: ConfigError) -> Reason {
+    Reason::new(error.to_string())
 }
 
 /// Returns how many keys can be represented by fingerprints of 64 bits with a failure probability of at most `delta`,

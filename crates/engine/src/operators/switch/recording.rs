@@ -38,7 +38,7 @@ impl Recording {
         }
         let built = self.built.len();
         let stream = [self.built, self.sent];
-        let all = algorithm.question().optimum(&Rows::of(&stream, key_words.min(2)));
+        let all = algorithm.question().optimum(&Rows::from_stream(&stream, key_words.min(2)));
         all.saturating_sub(built) + self.unseen
     }
 }

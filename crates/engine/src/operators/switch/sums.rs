@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, UInt64Array};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{Result, internal_err, plan_err};
-use sluicegate_pruning::algorithm::group_sum::Held;
+use sluicegate_pruning::algorithm::group_sum::GroupSums;
 
 use super::addend::Role;
 use super::key::Key;
@@ -71,14 +71,14 @@ impl SwitchPlan {
     /// # Errors
     ///
     /// If the groups have no such states, see [`SwitchPlan::check_states`].
-    pub(crate) fn state_rows(&self, held: &[Held], schema: &SchemaRef) -> Result<RecordBatch> {
+    pub(crate) fn state_rows(&self, held: &[GroupSums], schema: &SchemaRef) -> Result<RecordBatch> {
         let (key, states) = self.states()?;
         let words: Vec<u64> = held.iter().map(|held| held.key).collect();
         let (keys, sums) = schema.fields().split_at(key.columns().len());
         let types: Vec<&DataType> = keys.iter().map(|field| field.data_type()).collect();
         let mut columns = key.decode(&words, &types)?;
         for (state, field) in states.iter().zip(sums) {
-            let sum = |held: &Held| {
+            let sum = |held: &GroupSums| {
                 let at = |number: usize| held.sums.get(number).copied().unwrap_or(0);
                 (at(state.adds), state.subtracts.map_or(0, at))
             };

@@ -9,7 +9,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
-use super::{Served, Unserved};
+use super::{NotSwitched, SwitchResult};
 use crate::operators::switch::Key;
 use crate::operators::switch::planner::Planner;
 
@@ -54,14 +54,14 @@ pub(super) fn exact_or_fingerprint(
     input: &Arc<dyn ExecutionPlan>,
     row: bool,
     planner: &Planner,
-) -> Served<Key> {
+) -> SwitchResult<Key> {
     let schema = input.schema();
     Key::with_code(keys, &schema)??;
     if let Some(key) = Key::exact(keys, &schema)? {
         return Ok(key);
     }
     if planner.delta() == 0.0 {
-        return Err(Unserved::from(
+        return Err(NotSwitched::from(
             "the key has no code of 64 bits, and sluice.switch_delta = 0 forbids fingerprints",
         ));
     }

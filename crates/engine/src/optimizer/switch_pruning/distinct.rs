@@ -17,7 +17,7 @@ use sluicegate_pruning::algorithm::distinct::plan::Goal;
 use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
 
 use super::aggregate::{above, exact_or_fingerprint, lower_half};
-use super::{Knowledge, Served, Unserved, rewrite_workers};
+use super::{NotSwitched, PlanStatistics, SwitchResult, rewrite_workers};
 use crate::operators::switch::planner::{Planner, narrow, reason, trusted_keys};
 use crate::operators::switch::{Field, SwitchPlan};
 use crate::operators::switch_prune::SwitchPruneExec;
@@ -26,19 +26,19 @@ use crate::operators::switch_prune::SwitchPruneExec;
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let partial = lower_half(node).ok_or(Unserved::Other)?;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let partial = lower_half(node).ok_or(NotSwitched::Other)?;
     if !partial.aggr_expr().is_empty() {
-        return Err(Unserved::Other);
+        return Err(NotSwitched::Other);
     }
     let (input, keys) = (partial.input(), partial.group_expr().input_exprs());
     let key = exact_or_fingerprint(&keys, input, true, planner)?;
-    let known = Knowledge::of(input)?;
+    let known = PlanStatistics::from_plan(input)?;
     let (distinct, hashing) = (known.rows, planner.hashing());
     let (wide, fingerprint) = (key.is_wide(), key.is_fingerprint());
     let (width, key_bits) = if wide { (Width::Bits64, 64) } else { (Width::Bits32, 32) };
     let goal = Goal { distinct, key_bits, delta: 0.0 };
-    let plan = planner.place(&goal, vec![Field::Key(key)], |size| {
+    let plan = planner.place_programs(&goal, vec![Field::Key(key)], |size| {
         let config = Config::new(narrow(size.rows), narrow(size.columns), width, Policy::Lru);
         let config = config.map_err(reason)?;
         // Collisions are limited to one row of the matrix only if the row is independent of the fingerprints.

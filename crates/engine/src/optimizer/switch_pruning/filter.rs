@@ -28,8 +28,8 @@ use sluicegate_pruning::algorithm::filter::plan::Goal;
 use sluicegate_pruning::algorithm::filter::{Config, Formula, Leaf};
 use sluicegate_pruning::switch::Relation;
 
-use super::{Knowledge, Served, Unserved, pruned};
-use crate::context::choice::Why;
+use super::{NotSwitched, PlanStatistics, SwitchResult, pruned};
+use crate::context::choice::Reason;
 use crate::operators::switch::planner::{Planner, reason};
 use crate::operators::switch::{Field, Flags, Order, SwitchPlan};
 
@@ -37,10 +37,10 @@ use crate::operators::switch::{Field, Flags, Order, SwitchPlan};
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let filter = node.downcast_ref::<FilterExec>().ok_or(Unserved::Other)?;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let filter = node.downcast_ref::<FilterExec>().ok_or(NotSwitched::Other)?;
     if !is_scanned(filter.input()) {
-        return Err(Unserved::Other);
+        return Err(NotSwitched::Other);
     }
     let plan = plan(filter, planner)?;
     Ok(pruned(node, Arc::clone(filter.input()), plan)?)
@@ -56,8 +56,8 @@ pub(super) fn is_scanned(plan: &Arc<dyn ExecutionPlan>) -> bool {
     children.is_empty() || passes && children.into_iter().all(is_scanned)
 }
 
-fn plan(filter: &FilterExec, planner: &mut Planner) -> Served<SwitchPlan> {
-    let known = Knowledge::of(filter.input())?;
+fn plan(filter: &FilterExec, planner: &mut Planner) -> SwitchResult<SwitchPlan> {
+    let known = PlanStatistics::from_plan(filter.input())?;
     let mut packet = Packet {
         input: filter.input(),
         known,
@@ -81,11 +81,14 @@ fn plan(filter: &FilterExec, planner: &mut Planner) -> Served<SwitchPlan> {
     }
     let useful = |config: &Config| config.truth_table().contains(&false);
     let Some(config) = config.filter(useful) else {
-        return Err(Unserved::from("the switch can compute none of the comparisons that decide"));
+        return Err(NotSwitched::from(
+            "the switch can compute none of the comparisons that decide",
+        ));
     };
     let predicates = packet.values.len().max(1) as u32;
     let goal = Goal { predicates };
-    Ok(planner.place(&goal, packet.fields(), |_| Ok(Configured::Filter(config.clone())))?)
+    Ok(planner
+        .place_programs(&goal, packet.fields(), |_| Ok(Configured::Filter(config.clone())))?)
 }
 
 /// Limit on the bits of a truth table's row plus twice the undecided leaves. Building the table takes time
@@ -111,7 +114,7 @@ fn count(formula: &Formula, bits: &mut usize, open: &mut usize) {
 /// The fields of a filter's packets, collected while its formula is built.
 struct Packet<'a> {
     input: &'a Arc<dyn ExecutionPlan>,
-    known: Knowledge,
+    known: PlanStatistics,
     /// True if workers evaluate predicates that the switch cannot.
     workers: bool,
     values: Vec<Order>,
@@ -119,7 +122,7 @@ struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    fn config(&self, parts: &[Formula]) -> Result<Config, Why> {
+    fn config(&self, parts: &[Formula]) -> Result<Config, Reason> {
         let (mut bits, mut open) = (self.flags.columns().len(), 0);
         parts.iter().for_each(|part| count(part, &mut bits, &mut open));
         if bits + 2 * open > MOST_BITS {

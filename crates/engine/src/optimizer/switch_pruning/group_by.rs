@@ -17,7 +17,7 @@ use sluicegate_pruning::algorithm::group_by::plan::Goal;
 use sluicegate_pruning::algorithm::group_by::{Config, Extreme};
 
 use super::aggregate::{ASSUMED_GROUP_ROWS, above, adds_up, exact_or_fingerprint, lower_half};
-use super::{Knowledge, Served, Unserved, rewrite_workers};
+use super::{NotSwitched, PlanStatistics, SwitchResult, rewrite_workers};
 use crate::operators::switch::planner::{Planner, narrow, reason, trusted_keys};
 use crate::operators::switch::{Field, Order};
 use crate::operators::switch_prune::SwitchPruneExec;
@@ -29,27 +29,27 @@ const EXTREMES: &str =
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let partial = lower_half(node).ok_or(Unserved::Other)?;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let partial = lower_half(node).ok_or(NotSwitched::Other)?;
     let aggregates = partial.aggr_expr();
     if aggregates.is_empty() || aggregates.iter().any(adds_up) {
         // DISTINCT and aggregates with sums have shapes of their own.
-        return Err(Unserved::Other);
+        return Err(NotSwitched::Other);
     }
     let of = |aggregate: &Arc<AggregateFunctionExpr>| {
         let extreme = match aggregate.fun().name() {
             "max" => Extreme::Max,
             "min" => Extreme::Min,
-            _ => return Err(Unserved::from(EXTREMES)),
+            _ => return Err(NotSwitched::from(EXTREMES)),
         };
         let values = aggregate.expressions();
-        let [value] = values.as_slice() else { return Err(Unserved::Other) };
+        let [value] = values.as_slice() else { return Err(NotSwitched::Other) };
         Ok((extreme, Arc::clone(value)))
     };
-    let wanted = aggregates.iter().map(of).collect::<Served<Vec<_>>>()?;
+    let wanted = aggregates.iter().map(of).collect::<SwitchResult<Vec<_>>>()?;
     let (input, keys) = (partial.input(), partial.group_expr().input_exprs());
     let key = exact_or_fingerprint(&keys, input, false, planner)?;
-    let known = Knowledge::of(input)?;
+    let known = PlanStatistics::from_plan(input)?;
     let (wide, fingerprint) = (key.is_wide(), key.is_fingerprint());
     let (mut fields, mut exact, mut floating) = (vec![Field::Key(key)], true, false);
     for (extreme, value) in &wanted {
@@ -67,7 +67,7 @@ pub(super) fn rewrite(
     let groups = (known.rows / ASSUMED_GROUP_ROWS).clamp(1, 1 << 16);
     let goal = Goal { entries: known.rows, keys: groups, pair_bits: 64 };
     let hashing = planner.hashing();
-    let mut plan = planner.place(&goal, fields, |size| {
+    let mut plan = planner.place_programs(&goal, fields, |size| {
         let config = Config::new(narrow(size.rows), narrow(size.tables), extremes[0], ties, wide);
         let config = config.and_then(|config| config.with_others(&extremes[1..]));
         Ok(Configured::GroupBy(config.map_err(reason)?.with_hashing(hashing)))

@@ -21,7 +21,7 @@ use sluicegate_pruning::algorithm::group_sum::Config;
 use sluicegate_pruning::algorithm::group_sum::plan::Goal;
 
 use super::aggregate::{ASSUMED_GROUP_ROWS, adds_up, lower_half};
-use super::{Knowledge, Served, Unserved, rewrite_workers};
+use super::{NotSwitched, PlanStatistics, SwitchResult, rewrite_workers};
 use crate::operators::switch::planner::{Planner, narrow, reason};
 use crate::operators::switch::{Amount, Field, Key};
 use crate::operators::switch_drain::SwitchDrainExec;
@@ -31,11 +31,11 @@ use crate::operators::switch_prune::SwitchPruneExec;
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let partial = lower_half(node).ok_or(Unserved::Other)?;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let partial = lower_half(node).ok_or(NotSwitched::Other)?;
     let aggregates = partial.aggr_expr();
     if !aggregates.iter().any(adds_up) {
-        return Err(Unserved::Other);
+        return Err(NotSwitched::Other);
     }
     if !aggregates.iter().all(adds_up) {
         return Err(
@@ -43,7 +43,7 @@ pub(super) fn rewrite(
         );
     }
     let (input, schema) = (partial.input(), partial.input().schema());
-    let known = Knowledge::of(input)?;
+    let known = PlanStatistics::from_plan(input)?;
     let mut fields = vec![Field::Key(Key::near(&partial.group_expr().input_exprs(), &schema)??)];
     for aggregate in aggregates {
         let values = aggregate.expressions();
@@ -60,7 +60,7 @@ pub(super) fn rewrite(
     let groups = (known.rows / ASSUMED_GROUP_ROWS).clamp(1, 1 << 16);
     let goal = Goal { entries: known.rows, keys: groups, word_bits: 32, sums };
     let hashing = planner.hashing();
-    let plan = planner.place(&goal, fields, |size| {
+    let plan = planner.place_programs(&goal, fields, |size| {
         let config = Config::new(narrow(size.rows), narrow(size.tables));
         let config = config.and_then(|config| config.with_sums(narrow(size.sums)));
         Ok(Configured::GroupSum(config.map_err(reason)?.with_hashing(hashing)))

@@ -42,8 +42,8 @@ use sluicegate_pruning::switch::Relation;
 
 use super::aggregate::{above, lower_half};
 use super::filter::is_scanned;
-use super::{Knowledge, Served, Unserved, rewrite_workers};
-use crate::context::choice::Why;
+use super::{NotSwitched, PlanStatistics, SwitchResult, rewrite_workers};
+use crate::context::choice::Reason;
 use crate::operators::switch::planner::{Planner, narrow, reason};
 use crate::operators::switch::{Amount, Field, Key, Order, SwitchPlan};
 use crate::operators::switch_prune::{Side, SwitchPruneExec};
@@ -53,21 +53,21 @@ use crate::scan::rerun::again;
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let filter = node.downcast_ref::<FilterExec>().ok_or(Unserved::Other)?;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let filter = node.downcast_ref::<FilterExec>().ok_or(NotSwitched::Other)?;
     let upper = filter.input();
-    let lower = lower_half(upper).ok_or(Unserved::Other)?;
-    let mut first = Unserved::Other;
+    let lower = lower_half(upper).ok_or(NotSwitched::Other)?;
+    let mut first = NotSwitched::Other;
     for conjunct in split_conjunction(filter.predicate()) {
-        let Some(condition) = Condition::of(conjunct, lower) else { continue };
+        let Some(condition) = Condition::from_conjunct(conjunct, lower) else { continue };
         match plan(&condition, lower, planner) {
             Ok(plan) => {
                 let semi = two_passes(lower, plan, planner)?;
                 let upper = above(upper, semi)?;
                 return Ok(replace_children_if_necessary(Arc::clone(node), vec![upper])?);
             }
-            Err(Unserved::Failed(error)) => return Err(error.into()),
-            Err(why) if matches!(first, Unserved::Other) => first = why,
+            Err(NotSwitched::Failed(error)) => return Err(error.into()),
+            Err(why) if matches!(first, NotSwitched::Other) => first = why,
             Err(_) => {}
         }
     }
@@ -84,7 +84,10 @@ struct Condition<'a> {
 impl<'a> Condition<'a> {
     /// Returns the condition of a HAVING conjunct on an aggregate, if it selects groups with a great value, or with a
     /// small MIN.
-    fn of(conjunct: &'a Arc<dyn PhysicalExpr>, lower: &'a AggregateExec) -> Option<Self> {
+    fn from_conjunct(
+        conjunct: &'a Arc<dyn PhysicalExpr>,
+        lower: &'a AggregateExec,
+    ) -> Option<Self> {
         let binary = conjunct.downcast_ref::<BinaryExpr>()?;
         let (column, op, constant) = match binary.left().downcast_ref::<Column>() {
             Some(column) => (column, *binary.op(), binary.right()),
@@ -112,7 +115,7 @@ fn plan(
     condition: &Condition<'_>,
     lower: &AggregateExec,
     planner: &mut Planner,
-) -> Served<SwitchPlan> {
+) -> SwitchResult<SwitchPlan> {
     let input = lower.input();
     if !is_repeatable(input)? {
         return Err("the second pass needs rows that can be read twice".into());
@@ -140,7 +143,7 @@ fn plan_sum(
     arg: &Arc<dyn PhysicalExpr>,
     input: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<SwitchPlan> {
+) -> SwitchResult<SwitchPlan> {
     let schema = input.schema();
     let reached = condition.op == Operator::GtEq;
     let addend = if condition.aggregate.fun().name() == "sum" {
@@ -149,20 +152,20 @@ fn plan_sum(
         Amount::count(arg, condition.constant, reached)
     };
     let Some((amount, threshold)) = addend else {
-        return Err(Why::new(format!(
+        return Err(Reason::new(format!(
             "{} cannot be counted in a register up to {}",
             condition.aggregate.name(),
             condition.constant
         ))
         .into());
     };
-    let known = Knowledge::of(input)?;
+    let known = PlanStatistics::from_plan(input)?;
     let [key] = Key::conflating([(keys, schema.as_ref())], planner.seed())?;
     let wide = key.is_wide();
     let goal = Goal { keys: known.rows.min(1 << 20), counter_bits: 32 };
     let hashing = planner.hashing();
     let fields = vec![Field::Key(key), Field::Amount(amount)];
-    Ok(planner.place(&goal, fields, |size| {
+    Ok(planner.place_programs(&goal, fields, |size| {
         let (rows, counters) = (narrow(size.rows), narrow(size.counters));
         let config = sum::Config::new(rows, counters, threshold, sum::Aggregate::Sum, wide);
         Ok(Configured::Having(config.map_err(reason)?.with_hashing(hashing)))
@@ -175,9 +178,9 @@ fn plan_extreme(
     arg: &Arc<dyn PhysicalExpr>,
     input: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<SwitchPlan> {
+) -> SwitchResult<SwitchPlan> {
     let schema = input.schema();
-    let known = Knowledge::of(input)?;
+    let known = PlanStatistics::from_plan(input)?;
     let Some(key) = Key::exact(keys, &schema)?.filter(|key| !key.is_wide()) else {
         return Err("HAVING MAX or MIN takes keys of 32 bits".into());
     };
@@ -197,7 +200,7 @@ fn plan_extreme(
     let goal = distinct::plan::Goal { distinct: known.rows, key_bits: 32, delta: 0.0 };
     let hashing = planner.hashing();
     let fields = vec![Field::Key(key), Field::Order(order)];
-    Ok(planner.place(&goal, fields, |size| {
+    Ok(planner.place_programs(&goal, fields, |size| {
         let (rows, columns) = (narrow(size.rows), narrow(size.columns));
         let config = extreme::Config::new(relation, threshold, rows, columns);
         Ok(Configured::HavingExtreme(config.map_err(reason)?.with_hashing(hashing)))

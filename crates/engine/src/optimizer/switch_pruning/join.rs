@@ -23,8 +23,8 @@ use sluicegate_pruning::algorithm::join::plan::{Filter, Goal};
 use sluicegate_pruning::algorithm::join::{Kind, Passes, Shape, bloom, register_bloom};
 use sluicegate_pruning::theory::bloom as theory;
 
-use super::{Knowledge, Served, Unserved, rewrite_workers};
-use crate::context::choice::Why;
+use super::{NotSwitched, PlanStatistics, SwitchResult, rewrite_workers};
+use crate::context::choice::Reason;
 use crate::operators::switch::planner::{Planner, narrow, reason};
 use crate::operators::switch::{Field, Key, SwitchPlan};
 use crate::operators::switch_prune::SwitchPruneExec;
@@ -36,8 +36,8 @@ const ASSUMED_MATCHING: f64 = 0.1;
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let join = node.downcast_ref::<HashJoinExec>().ok_or(Unserved::Other)?;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let join = node.downcast_ref::<HashJoinExec>().ok_or(NotSwitched::Other)?;
     let plans = plan(join, planner)?;
     let left = rewrite_workers(Arc::clone(join.left()), planner)?;
     let right = rewrite_workers(Arc::clone(join.right()), planner)?;
@@ -46,7 +46,7 @@ pub(super) fn rewrite(
     Ok(replace_children_if_necessary(Arc::clone(node), sides.to_vec())?)
 }
 
-fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
+fn plan(join: &HashJoinExec, planner: &mut Planner) -> SwitchResult<[SwitchPlan; 2]> {
     if join.null_aware {
         return Err("NOT IN depends on NULLs of the probing side".into());
     }
@@ -58,7 +58,7 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
         JoinType::RightSemi => Kind::RightSemi,
         kept => {
             let why = format!("{kept} keeps rows of the probing side without a match");
-            return Err(Why::new(why).into());
+            return Err(Reason::new(why).into());
         }
     };
     let (left, right): (Vec<_>, Vec<_>) = join.on().iter().cloned().unzip();
@@ -73,14 +73,15 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
     let sides = [(left.as_slice(), left_schema.as_ref()), (&right, &right_schema)];
     let [build, probe] = Key::conflating(sides, planner.seed())?;
     let shape = Shape::new(kind, Passes::SmallFirst, build.is_wide());
-    let goal = Goal { keys: Knowledge::of(join.left())?.rows, matching: ASSUMED_MATCHING };
+    let goal =
+        Goal { keys: PlanStatistics::from_plan(join.left())?.rows, matching: ASSUMED_MATCHING };
     let (array_bits, hashing) = (planner.array_bits(), planner.hashing());
     // The planner would split such an array into several, which the models do not.
     let whole = |bits: u64| match bits <= array_bits {
         true => Ok(()),
-        false => Err(Why::new(format!("an array has {bits} bits, where {array_bits} fit"))),
+        false => Err(Reason::new(format!("an array has {bits} bits, where {array_bits} fit"))),
     };
-    let build = planner.place(&goal, vec![Field::Key(build)], |size| {
+    let build = planner.place_programs(&goal, vec![Field::Key(build)], |size| {
         match size.filter {
             Filter::Bloom => {
                 let cells = narrow(size.bits / u64::from(size.hashes.max(1)));

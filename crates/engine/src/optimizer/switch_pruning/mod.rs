@@ -30,7 +30,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::context::config::SluiceOptions;
 use crate::operators::switch::SwitchPlan;
 use crate::operators::switch::planner::Planner;
@@ -47,7 +47,7 @@ impl PhysicalOptimizerRule for SwitchPruning {
         plan: Arc<dyn ExecutionPlan>,
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let ours = SluiceOptions::of(options);
+        let ours = SluiceOptions::from_options(options);
         let Some(target) = ours.switch.target() else { return Ok(plan) };
         let new = || Planner::new(target, &ours, options);
         let mut planner = new();
@@ -58,7 +58,7 @@ impl PhysicalOptimizerRule for SwitchPruning {
             planner = new().informed(survey);
             served = rewrite(Arc::clone(&plan), &mut planner)?;
         }
-        planner.tell();
+        planner.write_to_journal();
         if planner.is_idle() {
             return Ok(plan);
         }
@@ -76,38 +76,38 @@ impl PhysicalOptimizerRule for SwitchPruning {
 }
 
 /// The result of serving a node by the switch, or the reason against it.
-type Served<T> = Result<T, Unserved>;
+type SwitchResult<T> = Result<T, NotSwitched>;
 
 /// The reason why a shape does not serve a node.
-enum Unserved {
+enum NotSwitched {
     /// The node has another shape.
     Other,
     /// The switch cannot serve it, for this reason.
-    Refused(Why),
+    Refused(Reason),
     /// Planning failed with an error.
     Failed(DataFusionError),
 }
 
-impl From<DataFusionError> for Unserved {
+impl From<DataFusionError> for NotSwitched {
     fn from(error: DataFusionError) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<Why> for Unserved {
-    fn from(why: Why) -> Self {
+impl From<Reason> for NotSwitched {
+    fn from(why: Reason) -> Self {
         Self::Refused(why)
     }
 }
 
-impl From<&'static str> for Unserved {
+impl From<&'static str> for NotSwitched {
     fn from(why: &'static str) -> Self {
         Self::Refused(why.into())
     }
 }
 
 /// Returns the plan that serves a node of some shape.
-type Shape = fn(&Arc<dyn ExecutionPlan>, &mut Planner) -> Served<Arc<dyn ExecutionPlan>>;
+type Shape = fn(&Arc<dyn ExecutionPlan>, &mut Planner) -> SwitchResult<Arc<dyn ExecutionPlan>>;
 
 /// All shapes, with their names in EXPLAIN.
 const SHAPES: [(&str, Shape); 8] = [
@@ -126,9 +126,9 @@ fn rewrite(node: Arc<dyn ExecutionPlan>, planner: &mut Planner) -> Result<Arc<dy
     for (name, shape) in SHAPES {
         match shape(&node, planner) {
             Ok(rewritten) => return Ok(rewritten),
-            Err(Unserved::Other) => {}
-            Err(Unserved::Refused(why)) => planner.refuse(name, why),
-            Err(Unserved::Failed(error)) => return Err(error),
+            Err(NotSwitched::Other) => {}
+            Err(NotSwitched::Refused(why)) => planner.refuse(name, why),
+            Err(NotSwitched::Failed(error)) => return Err(error),
         }
     }
     if let Some(query) = node.downcast_ref::<RecursiveQueryExec>() {
@@ -185,15 +185,15 @@ const ASSUMED_ROWS: u64 = 10_000_000;
 const LEAST_ROWS: u64 = 1 << 16;
 
 /// Statistics of a plan's rows and columns.
-struct Knowledge {
+struct PlanStatistics {
     rows: u64,
     /// Exact number of rows, if known; estimates do not count.
     most_rows: Option<u64>,
     columns: Vec<ColumnStatistics>,
 }
 
-impl Knowledge {
-    fn of(plan: &Arc<dyn ExecutionPlan>) -> Result<Self> {
+impl PlanStatistics {
+    fn from_plan(plan: &Arc<dyn ExecutionPlan>) -> Result<Self> {
         let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())?;
         let rows = statistics.num_rows.get_value().map_or(ASSUMED_ROWS, |rows| *rows as u64);
         let most_rows = match statistics.num_rows {

@@ -23,7 +23,7 @@ use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::skyline::plan::Goal;
 use sluicegate_pruning::algorithm::skyline::{Config, Score};
 
-use super::{Knowledge, Served, Unserved, pruned, rewrite_workers};
+use super::{NotSwitched, PlanStatistics, SwitchResult, pruned, rewrite_workers};
 use crate::operators::skyline::NAME;
 use crate::operators::switch::planner::{Planner, reason};
 use crate::operators::switch::{Field, Order, SwitchPlan};
@@ -32,12 +32,12 @@ use crate::operators::switch::{Field, Order, SwitchPlan};
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let filter = node.downcast_ref::<FilterExec>().ok_or(Unserved::Other)?;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let filter = node.downcast_ref::<FilterExec>().ok_or(NotSwitched::Other)?;
     let projection = filter.input().downcast_ref::<ProjectionExec>();
     let node_of_window = projection.map_or(filter.input(), ProjectionExec::input);
-    let window = node_of_window.downcast_ref::<WindowAggExec>().ok_or(Unserved::Other)?;
-    let dimensions = dimensions(window).ok_or(Unserved::Other)?;
+    let window = node_of_window.downcast_ref::<WindowAggExec>().ok_or(NotSwitched::Other)?;
+    let dimensions = dimensions(window).ok_or(NotSwitched::Other)?;
     // The window function's column follows those of the input.
     let last = window.input().schema().fields().len();
     let is_last = |expr: &Arc<dyn PhysicalExpr>| {
@@ -50,7 +50,7 @@ pub(super) fn rewrite(
         }),
     });
     if !kept {
-        return Err(Unserved::Other);
+        return Err(NotSwitched::Other);
     }
     let plan = plan(&dimensions, window.input(), planner)?;
     let below = rewrite_workers(Arc::clone(window.input()), planner)?;
@@ -74,9 +74,9 @@ fn plan(
     dimensions: &[Arc<dyn PhysicalExpr>],
     input: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<SwitchPlan> {
+) -> SwitchResult<SwitchPlan> {
     let schema = input.schema();
-    let known = Knowledge::of(input)?;
+    let known = PlanStatistics::from_plan(input)?;
     let (mut orders, mut unsigned) = (Vec::new(), true);
     for dimension in dimensions {
         let data_type = dimension.data_type(&schema)?;
@@ -89,7 +89,7 @@ fn plan(
     let count = orders.len() as u32;
     let goal = Goal { dimensions: count, value_bits: 32 };
     let fields = orders.into_iter().map(Field::Order).collect();
-    Ok(planner.place(&goal, fields, |size| {
+    Ok(planner.place_programs(&goal, fields, |size| {
         if size.score == Score::Product && !unsigned {
             // The codes of signed values are far from zero, so their product ranks points like their sum.
             return Err("signed values are summed".into());

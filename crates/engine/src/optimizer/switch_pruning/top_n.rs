@@ -16,7 +16,7 @@ use sluicegate_pruning::Ties;
 use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::top_n;
 
-use super::{Knowledge, Served, Unserved, pruned, rewrite_workers};
+use super::{NotSwitched, PlanStatistics, SwitchResult, pruned, rewrite_workers};
 use crate::operators::switch::planner::{Planner, narrow, reason};
 use crate::operators::switch::{Field, Order, SwitchPlan};
 
@@ -24,18 +24,18 @@ use crate::operators::switch::{Field, Order, SwitchPlan};
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Served<Arc<dyn ExecutionPlan>> {
-    let sort = node.downcast_ref::<SortExec>().ok_or(Unserved::Other)?;
-    let n = sort.fetch().filter(|n| *n > 0).ok_or(Unserved::Other)? as u64;
+) -> SwitchResult<Arc<dyn ExecutionPlan>> {
+    let sort = node.downcast_ref::<SortExec>().ok_or(NotSwitched::Other)?;
+    let n = sort.fetch().filter(|n| *n > 0).ok_or(NotSwitched::Other)? as u64;
     let plan = plan(sort, n, planner)?;
     let below = rewrite_workers(Arc::clone(sort.input()), planner)?;
     Ok(pruned(node, below, plan)?)
 }
 
-fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Served<SwitchPlan> {
+fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> SwitchResult<SwitchPlan> {
     let schema = sort.input().schema();
     let first = sort.expr().first();
-    let known = Knowledge::of(sort.input())?;
+    let known = PlanStatistics::from_plan(sort.input())?;
     let order = Order::new(&first.expr, &schema, known.of_column(&first.expr))??;
     // The switch keeps the greatest words, so the first rows of the order must have them.
     let null = if first.options.nulls_first { u32::MAX } else { 0 };
@@ -45,7 +45,7 @@ fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Served<SwitchPlan> {
         let (delta, seed) = (planner.delta(), planner.seed());
         let goal = top_n::plan::Probable { n, entries: known.rows, value_bits: 32, delta };
         let fields = vec![Field::Order(order.clone())];
-        let placed = planner.place(&goal, fields, |size| {
+        let placed = planner.place_programs(&goal, fields, |size| {
             let (rows, columns) = (narrow(size.rows), narrow(size.columns));
             let config = top_n::randomized::Config::new(rows, columns, Ties::Keep, seed);
             Ok(Configured::TopNRandomized(config.map_err(reason)?.returning(narrow(n))))
@@ -56,9 +56,10 @@ fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Served<SwitchPlan> {
         }
     }
     let fields = vec![Field::Order(order.above_zero(&schema)?)];
-    let placed = planner.place(&top_n::plan::Certain { n, value_bits: 32 }, fields, |size| {
-        let config = top_n::deterministic::Config::new(narrow(n), size.thresholds);
-        Ok(Configured::TopNDeterministic(config.map_err(reason)?))
-    });
-    placed.map_err(|why| Unserved::Refused(refused.unwrap_or(why)))
+    let placed =
+        planner.place_programs(&top_n::plan::Certain { n, value_bits: 32 }, fields, |size| {
+            let config = top_n::deterministic::Config::new(narrow(n), size.thresholds);
+            Ok(Configured::TopNDeterministic(config.map_err(reason)?))
+        });
+    placed.map_err(|why| NotSwitched::Refused(refused.unwrap_or(why)))
 }

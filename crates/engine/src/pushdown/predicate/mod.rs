@@ -45,7 +45,7 @@ use datafusion::physical_plan::expressions::{
 };
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Literal, Type};
 use sluicegate_s3select::profile::{
-    DataFormat, EmptyField, EndpointProfile, Exactness, Operation, TypeClass,
+    DataFormat, EmptyField, Exactness, Operation, StoreCapabilities, TypeClass,
 };
 
 pub use self::date::day_number;
@@ -83,7 +83,7 @@ impl Pushed {
 /// Translates expressions over one table.
 #[derive(Debug, Clone, Copy)]
 pub struct Translator<'a> {
-    profile: &'a EndpointProfile,
+    profile: &'a StoreCapabilities,
     style: ColumnStyle,
     /// The file's columns, without partition columns.
     schema: &'a Schema,
@@ -92,13 +92,13 @@ pub struct Translator<'a> {
 impl<'a> Translator<'a> {
     /// Creates a translator for a table whose files have this schema, in a store of this profile.
     #[must_use]
-    pub fn new(profile: &'a EndpointProfile, style: ColumnStyle, schema: &'a Schema) -> Self {
+    pub fn new(profile: &'a StoreCapabilities, style: ColumnStyle, schema: &'a Schema) -> Self {
         Self { profile, style, schema }
     }
 
     /// The exactness of an operation in the store.
     #[must_use]
-    pub fn trust(&self, operation: Operation, class: TypeClass) -> Exactness {
+    pub fn exactness(&self, operation: Operation, class: TypeClass) -> Exactness {
         let format = match self.style {
             ColumnStyle::Positional => DataFormat::Csv,
             ColumnStyle::Named => DataFormat::Parquet,
@@ -108,7 +108,7 @@ impl<'a> Translator<'a> {
     }
 
     fn weigh(&self, expr: Expr, operation: Operation, kind: Kind) -> Option<Pushed> {
-        match self.trust(operation, kind.class()) {
+        match self.exactness(operation, kind.class()) {
             Exactness::No => None,
             exactness => Some(Pushed { expr, exactness }),
         }
@@ -263,7 +263,7 @@ impl<'a> Translator<'a> {
             (Operation::Function, TypeClass::String),
             (Operation::Equal, TypeClass::String),
         ];
-        let trusted = needed.iter().all(|(op, class)| self.trust(*op, *class) != Exactness::No);
+        let trusted = needed.iter().all(|(op, class)| self.exactness(*op, *class) != Exactness::No);
         let syntax = &self.profile.syntax;
         let sayable = syntax.arithmetic && syntax.substring && !self.needs_guards();
         (value.kind == Kind::Int && trusted && sayable).then_some(value.expr)
@@ -275,7 +275,7 @@ impl<'a> Translator<'a> {
     pub fn filterable(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let value = self.value(expr)?;
         let syntax = &self.profile.syntax;
-        let trusted = self.trust(Operation::In, value.kind.class()) == Exactness::Exact;
+        let trusted = self.exactness(Operation::In, value.kind.class()) == Exactness::Exact;
         if !syntax.bloom || !trusted || self.needs_guards() {
             return None;
         }

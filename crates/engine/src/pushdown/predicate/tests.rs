@@ -21,7 +21,11 @@ fn schema() -> Schema {
 }
 
 /// The condition that is sent to a store of a profile, with its exactness.
-fn pushed(profile: &EndpointProfile, style: ColumnStyle, sql: &str) -> Option<(String, Exactness)> {
+fn pushed(
+    profile: &StoreCapabilities,
+    style: ColumnStyle,
+    sql: &str,
+) -> Option<(String, Exactness)> {
     let context = SessionContext::new();
     let schema = schema();
     let names = DFSchema::try_from(schema.clone()).unwrap();
@@ -33,19 +37,19 @@ fn pushed(profile: &EndpointProfile, style: ColumnStyle, sql: &str) -> Option<(S
 
 #[track_caller]
 fn exact(sql: &str, expected: &str) {
-    let found = pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, sql);
+    let found = pushed(&StoreCapabilities::sluice(), ColumnStyle::Positional, sql);
     assert_eq!(found, Some((expected.to_owned(), Exactness::Exact)), "{sql}");
 }
 
 #[track_caller]
 fn superset(sql: &str, expected: &str) {
-    let found = pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, sql);
+    let found = pushed(&StoreCapabilities::sluice(), ColumnStyle::Positional, sql);
     assert_eq!(found, Some((expected.to_owned(), Exactness::Superset)), "{sql}");
 }
 
 #[track_caller]
 fn nothing(sql: &str) {
-    let found = pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, sql);
+    let found = pushed(&StoreCapabilities::sluice(), ColumnStyle::Positional, sql);
     assert_eq!(found, None, "{sql}");
 }
 
@@ -73,17 +77,17 @@ fn what_could_need_rounding_must_fit_its_type() {
 /// The store compares each row with each member of a list.
 #[test]
 fn long_lists_are_not_sent_to_a_store_that_compares_them_one_by_one() {
-    let minio = EndpointProfile::minio();
+    let minio = StoreCapabilities::minio();
     let most = minio.max_in_list.unwrap();
     let numbers = |members: usize| {
         let members: Vec<_> = (0..members).map(|n| n.to_string()).collect();
         format!("id IN ({})", members.join(", "))
     };
-    let sent = |profile: &EndpointProfile, sql: String| {
+    let sent = |profile: &StoreCapabilities, sql: String| {
         pushed(profile, ColumnStyle::Positional, &sql).is_some()
     };
     assert!(sent(&minio, numbers(most)) && !sent(&minio, numbers(most + 1)));
-    assert!(sent(&EndpointProfile::sluice(), numbers(100 * most)));
+    assert!(sent(&StoreCapabilities::sluice(), numbers(100 * most)));
     // The rest of a condition is sent.
     let both =
         pushed(&minio, ColumnStyle::Positional, &format!("id > 5 AND {}", numbers(most + 1)));
@@ -116,7 +120,7 @@ fn a_conjunction_may_be_sent_in_part_and_a_disjunction_only_whole() {
 #[test]
 fn dates_of_two_columns_are_a_superset_in_strict_order_only() {
     assert_eq!(
-        pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, "t < u").map(|it| it.1),
+        pushed(&StoreCapabilities::sluice(), ColumnStyle::Positional, "t < u").map(|it| it.1),
         Some(Exactness::Superset)
     );
     nothing("t = u");
@@ -131,7 +135,7 @@ fn presence_needs_no_conversion() {
 
 #[test]
 fn columns_are_addressed_as_the_format_does() {
-    let sluice = EndpointProfile::sluice();
+    let sluice = StoreCapabilities::sluice();
     let sent = |style| pushed(&sluice, style, "n = 1").unwrap().0;
     assert_eq!(sent(ColumnStyle::Named), "CAST(s.\"n\" AS INT) = 1");
     assert_eq!(sent(ColumnStyle::Member), "CAST(CAST(s.\"n\" AS STRING) AS INT) = 1");
@@ -139,7 +143,7 @@ fn columns_are_addressed_as_the_format_does() {
 
 #[test]
 fn a_foreign_store_filters_roughly_and_guards_empty_fields() {
-    let minio = EndpointProfile::minio();
+    let minio = StoreCapabilities::minio();
     let sent = |sql| pushed(&minio, ColumnStyle::Positional, sql);
     let (sql, exactness) = sent("s = 'a'").unwrap();
     assert_eq!((sql.as_str(), exactness), ("(s._2 != '') AND (s._2 = 'a')", Exactness::Superset));
@@ -150,5 +154,5 @@ fn a_foreign_store_filters_roughly_and_guards_empty_fields() {
     assert_eq!(sent("s IS NULL"), roughly("s._2 = ''"));
     assert_eq!(sent("s IS NOT NULL"), roughly("s._2 != ''"));
     assert_eq!(sent("NOT (s IS NULL AND s = 'a')"), None);
-    assert_eq!(pushed(&EndpointProfile::get_only(), ColumnStyle::Positional, "id = 1"), None);
+    assert_eq!(pushed(&StoreCapabilities::get_only(), ColumnStyle::Positional, "id = 1"), None);
 }

@@ -68,7 +68,8 @@ impl Translator<'_> {
                 negative.arg().data_type(self.schema).ok()?,
                 DataType::Int64 | DataType::Decimal128(..) | DataType::Float64
             );
-            let trusted = self.trust(Operation::Arithmetic, value.kind.class()) == Exactness::Exact;
+            let trusted =
+                self.exactness(Operation::Arithmetic, value.kind.class()) == Exactness::Exact;
             return (numeric && trusted).then(|| Value {
                 expr: Expr::Unary { op: UnaryOp::Negate, expr: Box::new(value.expr) },
                 kind: value.kind,
@@ -183,7 +184,7 @@ impl Translator<'_> {
             _ => return None,
         };
         let same = left.kind == kind && right.kind == kind;
-        let trusted = self.trust(Operation::Arithmetic, kind.class()) == Exactness::Exact;
+        let trusted = self.exactness(Operation::Arithmetic, kind.class()) == Exactness::Exact;
         let expr = left.expr.binary(op, right.expr);
         // A result with more digits than the precision is either an error in DataFusion or returned with all its
         // digits. The store rounds it, which the CAST turns into an error.
@@ -260,7 +261,7 @@ impl Translator<'_> {
         if self.style == ColumnStyle::Member && call.name() == "get_field" {
             return self.member(call);
         }
-        if self.trust(Operation::Function, TypeClass::String) != Exactness::Exact {
+        if self.exactness(Operation::Function, TypeClass::String) != Exactness::Exact {
             return None;
         }
         let args = call.args().iter().map(|arg| self.value(arg)).collect::<Option<Vec<_>>>()?;

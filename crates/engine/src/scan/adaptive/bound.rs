@@ -11,22 +11,22 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use object_store::ObjectStore;
 
-use super::opener::{TurningOpener, Ways};
-use super::timed_store::Measured;
-use super::{Pace, TurningSource};
+use super::opener::{AccessCounts, AdaptiveOpener};
+use super::timed_store::MeasuredStore;
+use super::{AdaptiveSource, Throughput};
 use crate::context::read_layer::Layered;
 use crate::scan::s3_scan::BoundSource;
 
-/// A [`TurningSource`] with its run-time state.
+/// A [`AdaptiveSource`] with its run-time state.
 #[derive(Clone)]
-pub(in crate::scan) struct BoundTurning {
-    pub(in crate::scan) source: TurningSource,
+pub(in crate::scan) struct BoundAdaptiveSource {
+    pub(in crate::scan) source: AdaptiveSource,
     /// The source that sends statements.
     pub(in crate::scan) select: BoundSource,
-    pub(in crate::scan) pace: Arc<Pace>,
+    pub(in crate::scan) pace: Arc<Throughput>,
 }
 
-impl FileSource for BoundTurning {
+impl FileSource for BoundAdaptiveSource {
     fn create_file_opener(
         &self,
         object_store: Arc<dyn ObjectStore>,
@@ -34,13 +34,13 @@ impl FileSource for BoundTurning {
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
         let metrics = self.select.metrics(partition);
-        let ways = Ways::new(self.metrics(), partition);
+        let ways = AccessCounts::new(self.metrics(), partition);
         let select = self.select.opener(metrics.clone())?;
         let pace = Arc::clone(&self.pace);
-        let measured = Measured { pace, metrics, requests: ways.requests.clone() };
+        let measured = MeasuredStore { pace, metrics, requests: ways.requests.clone() };
         let store = Layered::new(object_store, measured);
         let get = self.source.get.create_file_opener(Arc::new(store), base_config, partition)?;
-        Ok(Arc::new(TurningOpener {
+        Ok(Arc::new(AdaptiveOpener {
             get,
             select,
             pace: Arc::clone(&self.pace),

@@ -16,22 +16,22 @@ const CLEARLY: f64 = 0.8;
 
 /// The inputs of the choice, apart from the rate of the link.
 #[derive(Debug, Clone)]
-pub struct Stakes {
+pub struct AdaptiveInputs {
     demand: ScanDemand,
     hardware: HardwareProfile,
     prices: PriceBook,
     objective: Objective,
 }
 
-impl Stakes {
+impl AdaptiveInputs {
     /// The inputs for a scan at an endpoint.
     #[must_use]
-    pub fn of(demand: ScanDemand, endpoint: &Endpoint, options: &ConfigOptions) -> Self {
+    pub fn new(demand: ScanDemand, endpoint: &Endpoint, options: &ConfigOptions) -> Self {
         Self {
             demand,
             hardware: endpoint.hardware.clone(),
             prices: endpoint.prices.clone(),
-            objective: SluiceOptions::of(options).objective.into(),
+            objective: SluiceOptions::from_options(options).objective.into(),
         }
     }
 
@@ -70,7 +70,7 @@ pub(super) mod tests {
     pub(in super::super) const FILE: u64 = 10_000_000;
 
     /// The inputs for a link of 10 Gbit/s.
-    pub(in super::super) fn stakes(objective: Objective) -> Stakes {
+    pub(in super::super) fn stakes(objective: Objective) -> AdaptiveInputs {
         let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
         let link = BytesPerSecond::gbit(10.0);
         hardware.link.bytes_per_second = link;
@@ -98,7 +98,7 @@ pub(super) mod tests {
             select_requests: Some(Requests(FILES)),
             selects_at_once: None,
         };
-        Stakes { demand, hardware, prices: PriceBook::paper().clone(), objective }
+        AdaptiveInputs { demand, hardware, prices: PriceBook::paper().clone(), objective }
     }
 
     #[test]

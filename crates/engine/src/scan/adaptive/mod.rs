@@ -1,12 +1,12 @@
 //! The adaptive scan: it begins with GET and may change to Select while it runs.
 //!
 //! Which of the two is better depends on the link, and a hardware profile contains only its nominal rate. Therefore
-//! the scan measures GET: [`Pace`] records the link's rate so far and repeats the choice before each file, or range
+//! the scan measures GET: [`Throughput`] records the link's rate so far and repeats the choice before each file, or range
 //! of one, is opened. Once Select is clearly better, all further files are read with Select. The scan returns the
 //! columns that GET reads, and every filter stays in the plan above it. The answer does not depend on which files are
 //! read in which way.
 //!
-//! `pace` measures, `stakes` decides, `measured` times the answers, `opener` opens a file in the way chosen, and
+//! `throughput` measures, `stakes` decides, `measured` times the answers, `opener` opens a file in the way chosen, and
 //! `bound` is the source at run time.
 
 mod bound;
@@ -33,23 +33,23 @@ use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use object_store::ObjectStore;
 
-pub(super) use self::bound::BoundTurning;
-pub(crate) use self::inputs::Stakes;
-pub(crate) use self::throughput::Pace;
+pub(super) use self::bound::BoundAdaptiveSource;
+pub(crate) use self::inputs::AdaptiveInputs;
+pub(crate) use self::throughput::Throughput;
 
 use super::estimator::SessionEstimator;
-use super::s3_select::{Asked, S3SelectSource, Split};
-use crate::context::choice::Why;
+use super::s3_select::{S3SelectSource, SelectPushdown, Split};
+use crate::context::choice::Reason;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::predicate::ColumnStyle;
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::resolve;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 
 /// Reads text with DataFusion's own source and, from some file on, perhaps through S3 Select. Select returns the same
 /// columns of the rows that pass the filters, which also stand above the scan.
 #[derive(Clone)]
-pub struct TurningSource {
+pub struct AdaptiveSource {
     get: Arc<dyn FileSource>,
     select: S3SelectSource,
     /// Changes when so many files are opened, whatever the link's rate; for tests.
@@ -59,7 +59,7 @@ pub struct TurningSource {
 
 /// The parts of such a scan's statement, besides the columns that GET reads.
 #[derive(Debug, Clone)]
-pub struct Instead {
+pub struct SelectAlternative {
     /// Filters that stand above the scan, over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
     /// The division of files among statements.
@@ -68,7 +68,7 @@ pub struct Instead {
     pub batch_size: usize,
 }
 
-impl TurningSource {
+impl AdaptiveSource {
     /// Makes a scan adaptive.
     ///
     /// # Errors
@@ -77,17 +77,17 @@ impl TurningSource {
     pub fn replace(
         config: &FileScanConfig,
         endpoint: &Endpoint,
-        instead: Instead,
-    ) -> Result<FileScanConfig, Why> {
+        instead: SelectAlternative,
+    ) -> Result<FileScanConfig, Reason> {
         // A limit would count filtered rows with Select, but all rows with GET.
         if config.limit.is_some() {
-            return Err(Why::from("a limit ends the scan before long"));
+            return Err(Reason::from("a limit ends the scan before long"));
         }
-        let theirs = NamedSource::replaced(config);
+        let theirs = LocatedSource::replaced(config);
         let theirs = theirs.as_ref().unwrap_or(config);
         // Select would read the parts of a Parquet object that DataFusion skips by statistics.
-        if TableFormat::of(theirs).is_none_or(|format| format.style == ColumnStyle::Named) {
-            return Err(Why::from("only files of text are read in both ways"));
+        if TableFormat::from_scan(theirs).is_none_or(|format| format.style == ColumnStyle::Named) {
+            return Err(Reason::from("only files of text are read in both ways"));
         }
         let source = config.file_source();
         let columns = 0..source.table_schema().table_schema().fields().len();
@@ -97,7 +97,7 @@ impl TurningSource {
                 source.table_schema().table_schema(),
             )
         });
-        let asked = Asked {
+        let asked = SelectPushdown {
             projection,
             filters: instead.filters,
             arriving: Vec::new(),
@@ -108,7 +108,7 @@ impl TurningSource {
         };
         let source = Self {
             get: Arc::clone(source),
-            select: S3SelectSource::asking(theirs, endpoint, asked)?,
+            select: S3SelectSource::try_with_pushdown(theirs, endpoint, asked)?,
             #[cfg(test)]
             after: None,
         };
@@ -147,14 +147,18 @@ impl TurningSource {
     /// # Errors
     ///
     /// If the session does not have the endpoint.
-    pub fn pace(&self, config: &FileScanConfig, options: &ConfigOptions) -> Result<Arc<Pace>> {
+    pub fn throughput(
+        &self,
+        config: &FileScanConfig,
+        options: &ConfigOptions,
+    ) -> Result<Arc<Throughput>> {
         let endpoint = resolve(options, self.select.endpoint_name())?;
         let demand = SessionEstimator::of(options)?.open_demand(config, &self.select, options);
         let files = config.file_groups.iter().flat_map(|group| group.files());
-        let pace = Pace::new(Stakes::of(demand, &endpoint, options), files)
-            .said_among(self.select.metrics_set());
+        let pace = Throughput::new(AdaptiveInputs::new(demand, &endpoint, options), files)
+            .with_metrics(self.select.metrics_set());
         #[cfg(test)]
-        let pace = pace.turning_after(self.after);
+        let pace = pace.switch_after(self.after);
         Ok(Arc::new(pace))
     }
 
@@ -165,13 +169,13 @@ impl TurningSource {
     }
 }
 
-impl fmt::Debug for TurningSource {
+impl fmt::Debug for AdaptiveSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TurningSource").field("select", &self.select).finish_non_exhaustive()
     }
 }
 
-impl FileSource for TurningSource {
+impl FileSource for AdaptiveSource {
     fn create_file_opener(
         &self,
         _object_store: Arc<dyn ObjectStore>,

@@ -7,14 +7,14 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_server::Server;
 use tokio::runtime::Runtime;
 
 use super::*;
 use crate::Engine;
 use crate::context::config::Scan;
-use crate::scan::s3_scan::{S3Scan, as_select_scan, as_turning_scan};
+use crate::scan::s3_scan::{S3Scan, as_adaptive_scan, as_select_scan};
 
 /// The plan in which every Select scan begins with GET and changes when so many files are opened.
 fn turning(
@@ -23,16 +23,16 @@ fn turning(
     after: u64,
     options: &ConfigOptions,
 ) -> Arc<dyn ExecutionPlan> {
-    let turning = |node: Arc<dyn ExecutionPlan>, asked: &Asked| {
+    let turning = |node: Arc<dyn ExecutionPlan>, asked: &SelectPushdown| {
         let config = crate::scan::s3_scan::as_scan(node.as_ref());
         let Some(config) = config else { return Ok(Transformed::no(node)) };
-        let instead = Instead {
+        let instead = SelectAlternative {
             filters: asked.filters.clone(),
             split: asked.split,
             batch_size: asked.batch_size,
         };
-        let config = TurningSource::replace(config, engine.endpoint(), instead).unwrap();
-        let source = config.file_source().downcast_ref::<TurningSource>().unwrap().after(after);
+        let config = AdaptiveSource::replace(config, engine.endpoint(), instead).unwrap();
+        let source = config.file_source().downcast_ref::<AdaptiveSource>().unwrap().after(after);
         let config = FileScanConfigBuilder::from(config).with_source(Arc::new(source)).build();
         Ok(Transformed::yes(S3Scan::node(config) as Arc<dyn ExecutionPlan>))
     };
@@ -42,7 +42,7 @@ fn turning(
         };
         let get = source.get();
         let fetched = get.plan(config, &source.exact_filters(), source.output(), options)?;
-        let asked = source.asked();
+        let asked = source.pushdown();
         fetched.transform_up(|node| turning(node, &asked)).data().map(Transformed::yes)
     })
     .data()
@@ -58,7 +58,7 @@ fn text(batches: &[RecordBatch]) -> Vec<String> {
 fn counted(plan: &Arc<dyn ExecutionPlan>) -> [usize; 4] {
     let mut found = [0; 4];
     plan.apply(|node| {
-        if as_turning_scan(node.as_ref()).is_some() {
+        if as_adaptive_scan(node.as_ref()).is_some() {
             let metrics = node.metrics().unwrap();
             let count = |name| metrics.sum_by_name(name).map_or(0, |sum| sum.as_usize());
             let names = ["opened_by_get", "opened_by_select", "get_requests", "select_requests"];
@@ -145,7 +145,7 @@ fn rows_do_not_depend_on_when_a_scan_turns() {
             let engine = Engine::builder()
                 .endpoint(server.endpoint())
                 .credentials(server.access_key(), server.secret_key())
-                .profile(EndpointProfile::sluice())
+                .profile(StoreCapabilities::sluice())
                 .scan(Scan::Select)
                 .threads(threads)
                 .build()

@@ -9,7 +9,7 @@ use datafusion::physical_plan::metrics::{
 };
 use sluicegate_costmodel::Bytes;
 
-use super::Stakes;
+use super::AdaptiveInputs;
 use crate::store::metrics::TextMetric;
 
 /// The least time of waiting for bytes before a measurement counts.
@@ -24,7 +24,7 @@ const SLOWER: f64 = 0.5;
 
 /// The way in which a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reads {
+pub enum AccessMethod {
     /// The file is read with GET.
     Get,
     /// The file is read with a statement.
@@ -37,8 +37,8 @@ pub enum Reads {
 /// does not count, because it is the same over any link. The time in which all readers process bytes that have
 /// arrived does not count either. Thus a slow client or a distant store is not taken for a slow link.
 #[derive(Debug)]
-pub struct Pace {
-    stakes: Stakes,
+pub struct Throughput {
+    stakes: AdaptiveInputs,
     /// The least time of waiting before a measurement counts.
     least_waited: Duration,
     /// The bytes of all files and ranges.
@@ -70,10 +70,13 @@ impl State {
     }
 }
 
-impl Pace {
+impl Throughput {
     /// Creates the pace of a scan that has not opened a file yet.
     #[must_use]
-    pub fn new<'a>(stakes: Stakes, files: impl Iterator<Item = &'a PartitionedFile>) -> Self {
+    pub fn new<'a>(
+        stakes: AdaptiveInputs,
+        files: impl Iterator<Item = &'a PartitionedFile>,
+    ) -> Self {
         let (mut bytes, mut count) = (0_u64, 0_u64);
         for file in files {
             bytes = bytes.saturating_add(file.effective_size());
@@ -102,7 +105,7 @@ impl Pace {
 
     /// Adds the result of the measurement to `metrics` for EXPLAIN ANALYZE.
     #[must_use]
-    pub fn said_among(self, metrics: &ExecutionPlanMetricsSet) -> Self {
+    pub fn with_metrics(self, metrics: &ExecutionPlanMetricsSet) -> Self {
         MetricBuilder::new(metrics).build(MetricValue::Custom {
             name: "link".into(),
             value: Arc::clone(&self.said) as Arc<dyn CustomMetricValue>,
@@ -112,7 +115,7 @@ impl Pace {
 
     /// Makes the scan change when so many files are opened.
     #[cfg(test)]
-    pub(super) fn turning_after(self, after: Option<u64>) -> Self {
+    pub(super) fn switch_after(self, after: Option<u64>) -> Self {
         Self { after, ..self }
     }
 
@@ -147,17 +150,17 @@ impl Pace {
 
     /// Decides how a file, or a range of one, is read that is opened now. Once Select was chosen, all further files
     /// are read with it if the store accepts statements about them.
-    pub fn opens(&self, file: &PartitionedFile, is_askable: bool, now: Instant) -> Reads {
+    pub fn opens(&self, file: &PartitionedFile, is_askable: bool, now: Instant) -> AccessMethod {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if is_askable && !state.turned {
-            state.turned = self.turns(&state, now);
+            state.turned = self.should_use_select(&state, now);
         }
         state.bytes_left = state.bytes_left.saturating_sub(file.effective_size());
         state.files_left = state.files_left.saturating_sub(1);
-        if state.turned && is_askable { Reads::Select } else { Reads::Get }
+        if state.turned && is_askable { AccessMethod::Select } else { AccessMethod::Get }
     }
 
-    fn turns(&self, state: &State, now: Instant) -> bool {
+    fn should_use_select(&self, state: &State, now: Instant) -> bool {
         #[cfg(test)]
         if let Some(after) = self.after {
             return self.files - state.files_left >= after;
@@ -170,7 +173,7 @@ impl Pace {
         let share = state.bytes_left as f64 / self.bytes.max(1) as f64;
         let turns = gives.0 < SLOWER * thought.0 && self.stakes.prefer_select(gives, share);
         let State { files_left, .. } = state;
-        self.said.say(match turns {
+        self.said.set(match turns {
             true => format!(
                 "{arrived} at {gives}, not {thought}: select for the last {files_left} of {} files \
                  or ranges",
@@ -194,19 +197,19 @@ pub(super) mod tests {
     }
 
     /// The pace of a scan over a fast link.
-    pub(in super::super) fn pace_of_a_fast_link() -> Pace {
+    pub(in super::super) fn fast_link() -> Throughput {
         pace(stakes(Objective::Time))
     }
 
-    fn pace(stakes: Stakes) -> Pace {
+    fn pace(stakes: AdaptiveInputs) -> Throughput {
         let files = vec![file(); FILES as usize];
-        Pace::new(stakes, files.iter())
+        Throughput::new(stakes, files.iter())
     }
 
     /// Opens a file, which arrives at a rate while a reader waits.
-    fn read(pace: &Pace, now: &mut Instant, rate: f64) -> Reads {
+    fn read(pace: &Throughput, now: &mut Instant, rate: f64) -> AccessMethod {
         let reads = pace.opens(&file(), true, *now);
-        if reads == Reads::Get {
+        if reads == AccessMethod::Get {
             pace.waits(*now);
             *now += Duration::from_secs_f64(FILE as f64 / rate);
             pace.arrived(FILE as usize);
@@ -215,34 +218,38 @@ pub(super) mod tests {
         reads
     }
 
-    fn said(pace: &Pace) -> String {
+    fn explain_switch(pace: &Throughput) -> String {
         pace.said.to_string()
     }
 
     #[test]
     fn it_turns_once_if_the_link_is_slower_than_thought() {
-        let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());
-        assert_eq!(read(&pace, &mut now, 12.5e6), Reads::Get);
-        assert_eq!(read(&pace, &mut now, 12.5e6), Reads::Select);
+        let (pace, mut now) = (fast_link(), Instant::now());
+        assert_eq!(read(&pace, &mut now, 12.5e6), AccessMethod::Get);
+        assert_eq!(read(&pace, &mut now, 12.5e6), AccessMethod::Select);
         let expected = "9.54 MiB at 11.9 MiB/s, not 1.16 GiB/s: select for the last 99 of 100 files \
                         or ranges";
-        assert_eq!(said(&pace), expected);
+        assert_eq!(explain_switch(&pace), expected);
         // It does not change back, whatever arrives late.
         pace.arrived(1 << 40);
         for _ in 2..FILES {
-            assert_eq!(read(&pace, &mut now, 12.5e6), Reads::Select);
+            assert_eq!(read(&pace, &mut now, 12.5e6), AccessMethod::Select);
         }
-        assert_eq!(said(&pace), expected);
+        assert_eq!(explain_switch(&pace), expected);
     }
 
     #[test]
     fn it_stays_with_get_on_the_link_that_was_thought_of() {
         for rate in [1.25e9, 0.7e9] {
-            let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());
+            let (pace, mut now) = (fast_link(), Instant::now());
             for _ in 0..FILES {
-                assert_eq!(read(&pace, &mut now, rate), Reads::Get);
+                assert_eq!(read(&pace, &mut now, rate), AccessMethod::Get);
             }
-            assert!(said(&pace).ends_with("of 1.16 GiB/s: get to the end"), "{}", said(&pace));
+            assert!(
+                explain_switch(&pace).ends_with("of 1.16 GiB/s: get to the end"),
+                "{}",
+                explain_switch(&pace)
+            );
         }
     }
 
@@ -251,7 +258,7 @@ pub(super) mod tests {
         let stakes = stakes(Objective::Dollars);
         let (pace, mut now) = (pace(stakes), Instant::now());
         for _ in 0..FILES {
-            assert_eq!(read(&pace, &mut now, 700e6), Reads::Get);
+            assert_eq!(read(&pace, &mut now, 700e6), AccessMethod::Get);
         }
     }
 
@@ -259,23 +266,23 @@ pub(super) mod tests {
     fn too_little_says_nothing() {
         // A stall at the beginning, and a few bytes that take long.
         for (bytes, seconds) in [(10_000_000, 0.1), (1000, 60.0)] {
-            let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());
+            let (pace, mut now) = (fast_link(), Instant::now());
             pace.opens(&file(), true, now);
             pace.waits(now);
             now += Duration::from_secs_f64(seconds);
             pace.arrived(bytes);
-            assert_eq!(pace.opens(&file(), true, now), Reads::Get);
-            assert_eq!(said(&pace), "");
+            assert_eq!(pace.opens(&file(), true, now), AccessMethod::Get);
+            assert_eq!(explain_switch(&pace), "");
         }
     }
 
     /// Two partitions share one link: each gets half of its rate.
     #[test]
     fn partitions_share_a_link() {
-        let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());
+        let (pace, mut now) = (fast_link(), Instant::now());
         for _ in 0..FILES / 2 {
             for _ in 0..2 {
-                assert_eq!(pace.opens(&file(), true, now), Reads::Get);
+                assert_eq!(pace.opens(&file(), true, now), AccessMethod::Get);
                 pace.waits(now);
             }
             now += Duration::from_secs_f64(2.0 * FILE as f64 / 1.25e9);
@@ -283,25 +290,29 @@ pub(super) mod tests {
             pace.waited(now);
             pace.waited(now);
         }
-        assert!(said(&pace).contains(" at 1.16 GiB/s, of 1.16 GiB/s"), "{}", said(&pace));
+        assert!(
+            explain_switch(&pace).contains(" at 1.16 GiB/s, of 1.16 GiB/s"),
+            "{}",
+            explain_switch(&pace)
+        );
     }
 
     /// A client that is slow to process bytes does not wait for the link.
     #[test]
     fn a_slow_client_is_not_a_slow_link() {
-        let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());
+        let (pace, mut now) = (fast_link(), Instant::now());
         for _ in 0..FILES {
-            assert_eq!(read(&pace, &mut now, 1.25e9), Reads::Get);
+            assert_eq!(read(&pace, &mut now, 1.25e9), AccessMethod::Get);
             now += Duration::from_secs(5);
         }
     }
 
     #[test]
     fn what_cannot_be_asked_about_is_fetched() {
-        let (pace, mut now) = (pace_of_a_fast_link(), Instant::now());
+        let (pace, mut now) = (fast_link(), Instant::now());
         read(&pace, &mut now, 12.5e6);
-        assert_eq!(pace.opens(&file(), false, now), Reads::Get);
-        assert_eq!(read(&pace, &mut now, 12.5e6), Reads::Select);
-        assert_eq!(pace.opens(&file(), false, now), Reads::Get);
+        assert_eq!(pace.opens(&file(), false, now), AccessMethod::Get);
+        assert_eq!(read(&pace, &mut now, 12.5e6), AccessMethod::Select);
+        assert_eq!(pace.opens(&file(), false, now), AccessMethod::Get);
     }
 }

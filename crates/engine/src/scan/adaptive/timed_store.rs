@@ -16,14 +16,14 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetResult, GetResultPayload, ObjectStore};
 use sluicegate_costmodel::Requests;
 
-use super::Pace;
+use super::Throughput;
 use crate::context::read_layer::ReadLayer;
 use crate::store::metrics::NodeMetrics;
 
-/// Reports to a [`Pace`] when readers wait and how many bytes arrive.
+/// Reports to a [`Throughput`] when readers wait and how many bytes arrive.
 #[derive(Debug)]
-pub(super) struct Measured {
-    pub(super) pace: Arc<Pace>,
+pub(super) struct MeasuredStore {
+    pub(super) pace: Arc<Throughput>,
     /// Counts requests and bytes.
     pub(super) metrics: NodeMetrics,
     /// The number of GET requests.
@@ -31,22 +31,22 @@ pub(super) struct Measured {
 }
 
 /// An answer that arrives.
-struct Arriving {
+struct TimedBody {
     answer: BoxStream<'static, object_store::Result<Bytes>>,
-    pace: Arc<Pace>,
-    wait: Option<Arc<Wait>>,
+    pace: Arc<Throughput>,
+    wait: Option<Arc<ReadWait>>,
 }
 
 /// A reader that waits for bytes. The wait ends when the reader is woken: it may read the bytes much later, if the
 /// rows before them are not consumed.
-struct Wait {
-    pace: Arc<Pace>,
+struct ReadWait {
+    pace: Arc<Throughput>,
     is_over: AtomicBool,
     reader: Waker,
 }
 
-impl Wait {
-    fn begin(pace: &Arc<Pace>, reader: &Waker) -> Arc<Self> {
+impl ReadWait {
+    fn begin(pace: &Arc<Throughput>, reader: &Waker) -> Arc<Self> {
         pace.waits(Instant::now());
         let (pace, reader) = (Arc::clone(pace), reader.clone());
         Arc::new(Self { pace, is_over: AtomicBool::new(false), reader })
@@ -59,14 +59,14 @@ impl Wait {
     }
 }
 
-impl ArcWake for Wait {
+impl ArcWake for ReadWait {
     fn wake_by_ref(wait: &Arc<Self>) {
         wait.end();
         wait.reader.wake_by_ref();
     }
 }
 
-impl Arriving {
+impl TimedBody {
     fn end_wait(&mut self) {
         if let Some(wait) = self.wait.take() {
             wait.end();
@@ -74,11 +74,11 @@ impl Arriving {
     }
 }
 
-impl Stream for Arriving {
+impl Stream for TimedBody {
     type Item = object_store::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let wait = Wait::begin(&self.pace, cx.waker());
+        let wait = ReadWait::begin(&self.pace, cx.waker());
         self.end_wait();
         self.wait = Some(Arc::clone(&wait));
         let polled = self.answer.poll_next_unpin(&mut Context::from_waker(&waker(wait)));
@@ -92,14 +92,14 @@ impl Stream for Arriving {
     }
 }
 
-impl Drop for Arriving {
+impl Drop for TimedBody {
     fn drop(&mut self) {
         self.end_wait();
     }
 }
 
 #[async_trait]
-impl ReadLayer for Measured {
+impl ReadLayer for MeasuredStore {
     async fn get(
         &self,
         inner: &dyn ObjectStore,
@@ -114,7 +114,7 @@ impl ReadLayer for Measured {
                 let (pace, metrics) = (Arc::clone(&self.pace), self.metrics.clone());
                 let counted = move |bytes: &Bytes| metrics.fetched(Requests(0), bytes.len() as u64);
                 let answer = answer.inspect_ok(counted).boxed();
-                GetResultPayload::Stream(Arriving { answer, pace, wait: None }.boxed())
+                GetResultPayload::Stream(TimedBody { answer, pace, wait: None }.boxed())
             }
             file @ GetResultPayload::File(..) => file,
         };
@@ -131,15 +131,16 @@ mod tests {
     use futures::FutureExt;
     use futures::channel::mpsc::unbounded;
 
-    use super::super::throughput::tests::pace_of_a_fast_link;
+    use super::super::throughput::tests::fast_link;
     use super::*;
 
     /// A reader waits until its bytes arrive, however late it reads them.
     #[test]
     fn who_is_woken_waits_no_longer() {
-        let pace = Arc::new(pace_of_a_fast_link());
+        let pace = Arc::new(fast_link());
         let (sender, answer) = unbounded();
-        let mut arriving = Arriving { answer: answer.boxed(), pace: Arc::clone(&pace), wait: None };
+        let mut arriving =
+            TimedBody { answer: answer.boxed(), pace: Arc::clone(&pace), wait: None };
         for _ in 0..2 {
             assert!(arriving.next().now_or_never().is_none());
             assert_eq!(pace.readers(), 1);

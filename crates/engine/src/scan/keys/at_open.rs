@@ -20,23 +20,23 @@ use sluicegate_costmodel::predict;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::decide::{Decided, counting_pays, decide};
-use super::enumerated::Countable;
+use super::decide::{KeyDecision, counting_pays, decide};
+use super::enumerated::EnumerableFilter;
 use super::extract::{ColumnKeys, Keys};
 use super::gone;
-use super::key_metrics::KeysSaid;
+use super::key_metrics::KeyMetrics;
 use super::ordered::OrderedKeys;
-use super::pushdown::{Asking, KeysByColumn};
-use super::pushed::Likely;
-use super::range_sampler::Looking;
-use crate::context::choice::{Decision, Journal, Why};
+use super::pushdown::{KeyStatement, KeysByColumn};
+use super::pushed::PushedKeyFilter;
+use super::range_sampler::RangeSampler;
+use crate::context::choice::{Decision, Journal, Reason};
 use crate::context::config::{Join, SluiceOptions};
-use crate::pushdown::dynamic_filters::PATIENCE;
+use crate::pushdown::dynamic_filters::DYNAMIC_FILTER_TIMEOUT;
 use crate::scan::estimator::SessionEstimator;
 use crate::scan::opener::FileSelect;
 use crate::scan::s3_select::{Filter, KeyFilter, S3SelectSource};
 use crate::scan::subject::subject;
-use crate::store::chooser::Forced;
+use crate::store::chooser::ForcedStrategy;
 use crate::store::endpoint::Endpoint;
 use crate::store::metrics::NodeMetrics;
 
@@ -48,8 +48,8 @@ const MANY_KEYS: usize = 8192;
 pub struct KeysAtOpen {
     /// The time until which files wait for keys.
     until: OnceLock<Instant>,
-    decided: Mutex<Option<Arc<Decided>>>,
-    said: Arc<KeysSaid>,
+    decided: Mutex<Option<Arc<KeyDecision>>>,
+    said: Arc<KeyMetrics>,
 }
 
 /// A scan that opens a file.
@@ -71,11 +71,14 @@ impl KeysAtOpen {
     /// Creates the state for a scan that is about to run; none if no keys of joins will arrive. The decisions are
     /// added to `metrics` for EXPLAIN ANALYZE.
     #[must_use]
-    pub fn of(source: &S3SelectSource, metrics: &ExecutionPlanMetricsSet) -> Option<Arc<Self>> {
+    pub fn for_scan(
+        source: &S3SelectSource,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Option<Arc<Self>> {
         if source.arriving().iter().all(|arriving| arriving.keys.is_none()) {
             return None;
         }
-        let said = KeysSaid::registered(metrics);
+        let said = KeyMetrics::registered(metrics);
         Some(Arc::new(Self { until: OnceLock::new(), decided: Mutex::new(None), said }))
     }
 
@@ -94,14 +97,14 @@ impl KeysAtOpen {
         let endpoint = &select.endpoint;
         let decided = self.decided(source, endpoint, config, options).await?;
         Ok(match decided.as_ref() {
-            Decided::NoRow => Vec::new(),
-            Decided::Nothing(_) => vec![(file.clone(), Vec::new())],
-            Decided::Ask(sent) => vec![(file.clone(), sent.filters.clone())],
-            Decided::ByPart(by_part) => {
+            KeyDecision::NoRow => Vec::new(),
+            KeyDecision::Nothing(_) => vec![(file.clone(), Vec::new())],
+            KeyDecision::Ask(sent) => vec![(file.clone(), sent.filters.clone())],
+            KeyDecision::ByPart(by_part) => {
                 let record = SessionEstimator::of(options)?.record_bytes(config, source);
-                let looking = Looking::new(source, select, metrics, record);
-                let asking = Asking::of(source, endpoint);
-                let asked = by_part.ask(asking, looking, file, &self.said).await?;
+                let looking = RangeSampler::new(source, select, metrics, record);
+                let asking = KeyStatement::new(source, endpoint);
+                let asked = by_part.push_down_range(asking, looking, file, &self.said).await?;
                 asked.into_iter().map(|(part, sent)| (part, sent.filters)).collect()
             }
         })
@@ -113,7 +116,7 @@ impl KeysAtOpen {
         endpoint: &Arc<Endpoint>,
         config: &Arc<FileScanConfig>,
         options: &Arc<ConfigOptions>,
-    ) -> Result<Arc<Decided>> {
+    ) -> Result<Arc<KeyDecision>> {
         let mut known = self.decided.lock().await;
         if let Some(decided) = known.as_ref() {
             return Ok(Arc::clone(decided));
@@ -121,7 +124,7 @@ impl KeysAtOpen {
         let until = match self.until.get() {
             Some(until) => *until,
             None => {
-                let until = Instant::now() + patience(source, endpoint, config, options)?;
+                let until = Instant::now() + wait_limit(source, endpoint, config, options)?;
                 *self.until.get_or_init(|| until)
             }
         };
@@ -132,16 +135,16 @@ impl KeysAtOpen {
         }
         let (found, filters) = source.keys()?;
         let decided = match found {
-            Keys::Any if filters.iter().any(|it| !it.now.is::<Literal>()) => {
-                Decided::Nothing("the store cannot be asked about keys of this type or expression")
-            }
-            Keys::Any => Decided::Nothing("the join does not say which keys it has"),
-            Keys::None => Decided::NoRow,
+            Keys::Any if filters.iter().any(|it| !it.now.is::<Literal>()) => KeyDecision::Nothing(
+                "the store cannot be asked about keys of this type or expression",
+            ),
+            Keys::Any => KeyDecision::Nothing("the join does not say which keys it has"),
+            Keys::None => KeyDecision::NoRow,
             Keys::Of(keys) => {
                 let until =
-                    std::time::Instant::now() + patience(source, endpoint, config, options)?;
-                let most = SluiceOptions::of(options).join_keys;
-                let pays = |column, countable: &Countable| {
+                    std::time::Instant::now() + wait_limit(source, endpoint, config, options)?;
+                let most = SluiceOptions::from_options(options).join_keys;
+                let pays = |column, countable: &EnumerableFilter| {
                     let counted = (countable.about()?, countable.values());
                     counting_pays(source, endpoint, config, options, column, counted)
                 };
@@ -152,15 +155,15 @@ impl KeysAtOpen {
         };
         let decided = Arc::new(decided);
         let (said, used) = match decided.as_ref() {
-            Decided::NoRow => ("no row has a key".to_owned(), true),
-            Decided::Nothing(_) if !all_final => ("nothing in time".to_owned(), false),
-            Decided::Nothing(why) => (format!("nothing: {why}"), false),
-            Decided::Ask(sent) => (sent.to_string(), !sent.columns.is_empty()),
-            Decided::ByPart(by_part) => (by_part.about(source), false),
+            KeyDecision::NoRow => ("no row has a key".to_owned(), true),
+            KeyDecision::Nothing(_) if !all_final => ("nothing in time".to_owned(), false),
+            KeyDecision::Nothing(why) => (format!("nothing: {why}"), false),
+            KeyDecision::Ask(sent) => (sent.to_string(), !sent.columns.is_empty()),
+            KeyDecision::ByPart(by_part) => (by_part.about(source), false),
         };
-        self.said.say(&said, used);
+        self.said.set_decision(&said, used);
         if let Some(why) = unmet(&decided)
-            && SluiceOptions::of(options).join == Join::Bloom
+            && SluiceOptions::from_options(options).join == Join::Bloom
         {
             note_unmet(config, options, why);
         }
@@ -179,7 +182,7 @@ async fn decide_apart(
     config: &Arc<FileScanConfig>,
     options: &Arc<ConfigOptions>,
     keys: KeysByColumn,
-) -> Result<Decided> {
+) -> Result<KeyDecision> {
     let listed = keys.values().filter_map(|keys| keys.values.as_ref());
     if listed.map(|values| values.len()).sum::<usize>() < MANY_KEYS {
         return decide(source, endpoint, config, options, keys);
@@ -193,32 +196,36 @@ async fn decide_apart(
 
 /// The reason why a decision sends neither a list of keys nor a Bloom filter although there are keys; none if it
 /// sends one.
-fn unmet(decided: &Decided) -> Option<Why> {
+fn unmet(decided: &KeyDecision) -> Option<Reason> {
     match decided {
-        Decided::NoRow | Decided::ByPart(_) => None,
-        Decided::Nothing(why) => Some(Why::from(*why)),
-        Decided::Ask(sent)
-            if sent.columns.iter().any(|(_, it)| !matches!(it, Likely::Between { .. })) =>
+        KeyDecision::NoRow | KeyDecision::ByPart(_) => None,
+        KeyDecision::Nothing(why) => Some(Reason::from(*why)),
+        KeyDecision::Ask(sent)
+            if sent
+                .columns
+                .iter()
+                .any(|(_, it)| !matches!(it, PushedKeyFilter::Between { .. })) =>
         {
             None
         }
-        Decided::Ask(sent) => {
-            sent.only_bounds
-                .iter()
-                .map(|(column, why)| Why::new(format!("only bounds on {column} are sent: {why}")))
-                .chain(sent.refused.iter().map(|(column, why)| {
-                    Why::new(format!("nothing is sent about {column}: {why}"))
-                }))
-                .next()
-        }
+        KeyDecision::Ask(sent) => sent
+            .only_bounds
+            .iter()
+            .map(|(column, why)| Reason::new(format!("only bounds on {column} are sent: {why}")))
+            .chain(
+                sent.refused.iter().map(|(column, why)| {
+                    Reason::new(format!("nothing is sent about {column}: {why}"))
+                }),
+            )
+            .next(),
     }
 }
 
 /// Records that the session forces keys to be sent, but they are not.
-fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Why) {
+fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Reason) {
     Journal::note(options, || {
         let setting = format!("sluice.join = '{}'", Join::Bloom);
-        let unmet = Forced { setting, strategies: vec!["bloom"] }.unmet(&why);
+        let unmet = ForcedStrategy { setting, strategies: vec!["bloom"] }.unmet(&why);
         let refused = Decision::refused("join", "bloom", subject(config), why);
         Decision { unmet: Some(unmet), ..refused }
     });
@@ -230,7 +237,7 @@ async fn all_keys(
     source: &S3SelectSource,
     keys: BTreeMap<usize, ColumnKeys>,
     about: &[KeyFilter],
-    pays: impl Fn(usize, &Countable) -> Result<bool>,
+    pays: impl Fn(usize, &EnumerableFilter) -> Result<bool>,
     (threads, most, until): (usize, usize, std::time::Instant),
 ) -> Result<KeysByColumn> {
     let filters: Vec<_> =
@@ -239,7 +246,7 @@ async fn all_keys(
     for (column, keys) in keys {
         let countable = match keys.values {
             Some(_) => None,
-            None => Countable::of(&filters, column, &keys, source.file_schema()),
+            None => EnumerableFilter::try_new(&filters, column, &keys, source.file_schema()),
         };
         let listed = keys.values.is_some();
         let mut keys = OrderedKeys::from(keys);
@@ -277,17 +284,17 @@ fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExp
 
 /// The time to wait for keys, and again to count them out. It is at most the predicted time of reading the table
 /// without keys, so that the loss is bounded if they do not pay off. If `sluice.join` forces keys, it is
-/// [`PATIENCE`].
-fn patience(
+/// [`DYNAMIC_FILTER_TIMEOUT`].
+fn wait_limit(
     source: &S3SelectSource,
     endpoint: &Endpoint,
     config: &FileScanConfig,
     options: &ConfigOptions,
 ) -> Result<Duration> {
-    if SluiceOptions::of(options).join == Join::Bloom {
-        return Ok(PATIENCE);
+    if SluiceOptions::from_options(options).join == Join::Bloom {
+        return Ok(DYNAMIC_FILTER_TIMEOUT);
     }
     let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
     let without = demand.select().unwrap_or_else(|| demand.get());
-    Ok(predict(&without.steps, &endpoint.hardware).total().min(PATIENCE))
+    Ok(predict(&without.steps, &endpoint.hardware).total().min(DYNAMIC_FILTER_TIMEOUT))
 }

@@ -95,7 +95,7 @@ impl Hash {
 
     /// The hash of `x`, from 0 to `m - 1`, as the store computes it.
     #[must_use]
-    pub fn of(self, x: i64) -> i64 {
+    pub fn hash(self, x: i64) -> i64 {
         (self.a * (x % self.n) + self.shift()) % self.n % self.m
     }
 
@@ -140,7 +140,7 @@ impl Bloom {
             let mut text = vec![b'0'; bits as usize];
             for key in keys {
                 if let Some(bit) =
-                    usize::try_from(hash.of(*key)).ok().and_then(|at| text.get_mut(at))
+                    usize::try_from(hash.hash(*key)).ok().and_then(|at| text.get_mut(at))
                 {
                     *bit = b'1';
                 }
@@ -154,7 +154,7 @@ impl Bloom {
     #[must_use]
     pub fn contains(&self, key: i64) -> bool {
         self.slices.iter().all(|(hash, text)| {
-            let at = usize::try_from(hash.of(key)).unwrap_or(usize::MAX);
+            let at = usize::try_from(hash.hash(key)).unwrap_or(usize::MAX);
             text.get(at) == Some(&b'1')
         })
     }
@@ -280,7 +280,7 @@ mod tests {
             let Hash { a, b, n, m } = hash;
             prop_assert!(n >= m && is_prime(n) && (1..n).contains(&a) && (0..n).contains(&b));
             let wide = (i128::from(a) * i128::from(key) + i128::from(b)).rem_euclid(i128::from(n));
-            prop_assert_eq!(i128::from(hash.of(key)), wide % i128::from(m));
+            prop_assert_eq!(i128::from(hash.hash(key)), wide % i128::from(m));
         }
 
         #[test]

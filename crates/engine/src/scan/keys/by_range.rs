@@ -12,10 +12,10 @@ use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 
-use super::key_metrics::KeysSaid;
-use super::pushdown::{Asking, Form, KeysByColumn, Spans, ask};
-use super::pushed::Sent;
-use super::range_sampler::Looking;
+use super::key_metrics::KeyMetrics;
+use super::pushdown::{KeyFilterForm, KeyStatement, KeysByColumn, Spans, push_down_keys};
+use super::pushed::PushedKeys;
+use super::range_sampler::RangeSampler;
 use crate::scan::s3_select::S3SelectSource;
 
 /// The factor of room that a statement should have above the average, because keys are never spread evenly.
@@ -28,38 +28,38 @@ const MOST_PIECES: usize = 64;
 
 /// Assigns keys that are too many for one statement to parts of files.
 #[derive(Debug, Clone)]
-pub struct ByPart {
+pub struct KeysByRange {
     keys: Arc<KeysByColumn>,
     /// The columns with too many keys, and the number of keys that a statement has room for.
     columns: Vec<(usize, usize)>,
-    form: Form,
+    form: KeyFilterForm,
     /// The conditions for a part without keys of its own.
-    otherwise: Sent,
+    otherwise: PushedKeys,
 }
 
 /// The expected effect of statements by part, if the data is in the order of the keys.
 #[derive(Debug, Clone)]
-pub struct Expected {
+pub struct RangeEstimate {
     /// The conditions of all statements together.
-    pub sent: Sent,
+    pub sent: PushedKeys,
     /// The number of statements.
     pub statements: usize,
     /// The number of requests that look at records before the statements.
     pub looks: usize,
 }
 
-impl ByPart {
+impl KeysByRange {
     /// Plans statements by part for the keys that `otherwise` does not contain as `form` requires; none if the files
     /// are not read in parts, or if no part would have room for its keys.
     #[must_use]
-    pub fn of(
-        asking: &Asking<'_>,
+    pub fn plan(
+        asking: &KeyStatement<'_>,
         keys: &Arc<KeysByColumn>,
-        form: Form,
-        otherwise: &Sent,
+        form: KeyFilterForm,
+        otherwise: &PushedKeys,
         config: &FileScanConfig,
-    ) -> Option<(Self, Expected)> {
-        let requests = Looking::possible(asking.source)?;
+    ) -> Option<(Self, RangeEstimate)> {
+        let requests = RangeSampler::possible(asking.source)?;
         let parts = config.file_groups.iter().flat_map(|group| group.files());
         let (mut count, mut most) = (0, 0);
         for part in parts {
@@ -67,7 +67,7 @@ impl ByPart {
             most += pieces(asking.source, part.effective_size());
         }
         let mut columns = Vec::new();
-        let mut best: Option<(f64, Expected)> = None;
+        let mut best: Option<(f64, RangeEstimate)> = None;
         for (index, keys) in keys.iter() {
             let name = asking.source.file_schema().field(*index).name();
             let all = keys.values.as_ref().map_or(0, Vec::len);
@@ -88,7 +88,7 @@ impl ByPart {
             let sent = otherwise.with(name, likely);
             let gain = otherwise.wrong_yes(name) - sent.wrong_yes(name);
             if statements > 1 && gain > 0.0 && best.as_ref().is_none_or(|(most, _)| gain > *most) {
-                best = Some((gain, Expected { sent, statements, looks }));
+                best = Some((gain, RangeEstimate { sent, statements, looks }));
             }
         }
         let (_, expected) = best?;
@@ -113,17 +113,18 @@ impl ByPart {
     /// # Errors
     ///
     /// If a condition cannot be evaluated locally.
-    pub async fn ask(
+    pub async fn push_down_range(
         &self,
-        asking: Asking<'_>,
-        looking: Looking<'_>,
+        asking: KeyStatement<'_>,
+        looking: RangeSampler<'_>,
         part: &PartitionedFile,
-        said: &KeysSaid,
-    ) -> Result<Vec<(PartitionedFile, Sent)>> {
+        said: &KeyMetrics,
+    ) -> Result<Vec<(PartitionedFile, PushedKeys)>> {
         let pieces = self.pieces(&asking, &looking, part).await;
-        let mut asked: Vec<(Piece, Option<Sent>)> = Vec::new();
+        let mut asked: Vec<(SampledRange, Option<PushedKeys>)> = Vec::new();
         for piece in pieces {
-            let sent = ask(&asking, &self.keys, self.form, &self.telling(&piece))?;
+            let sent =
+                push_down_keys(&asking, &self.keys, self.form, &self.selective_spans(&piece))?;
             let better = self.columns.iter().any(|(index, _)| {
                 let name = asking.source.file_schema().field(*index).name();
                 sent.wrong_yes(name) < self.otherwise.wrong_yes(name)
@@ -136,8 +137,8 @@ impl ByPart {
         }
         let whole = asked.len() == 1;
         let parts = asked.into_iter().map(|(piece, sent)| {
-            said.part(sent.as_ref());
-            let piece = if whole { part.clone() } else { piece.of(part) };
+            said.add_range(sent.as_ref());
+            let piece = if whole { part.clone() } else { piece.slice(part) };
             (piece, sent.unwrap_or_else(|| self.otherwise.clone()))
         });
         Ok(parts.collect())
@@ -146,14 +147,15 @@ impl ByPart {
     /// Divides a part into pieces whose keys fit into a statement each, if possible.
     async fn pieces(
         &self,
-        asking: &Asking<'_>,
-        looking: &Looking<'_>,
+        asking: &KeyStatement<'_>,
+        looking: &RangeSampler<'_>,
         part: &PartitionedFile,
-    ) -> Vec<Piece> {
+    ) -> Vec<SampledRange> {
         let columns: Vec<_> = self.columns.iter().map(|(index, _)| *index).collect();
         let (start, end) = part.range();
         let (first, last) = looking.ends(&columns, part).await;
-        let mut pieces = vec![Piece { start, end, first, last, settled: !looking.splits(part) }];
+        let mut pieces =
+            vec![SampledRange { start, end, first, last, settled: !looking.splits(part) }];
         for _ in 0..ROUNDS {
             let mut finer = Vec::with_capacity(pieces.len());
             for mut piece in pieces {
@@ -163,7 +165,7 @@ impl ByPart {
                     finer.push(piece);
                     continue;
                 }
-                let places = piece.places(count);
+                let places = piece.split_offsets(count);
                 let seen = looking.at(&columns, part, places.clone()).await;
                 let parts = piece.divided(&places, seen);
                 if self.are_apart(&piece, &parts) {
@@ -179,7 +181,7 @@ impl ByPart {
     }
 
     /// The spans of a piece, without those that contain most keys.
-    fn telling(&self, piece: &Piece) -> Spans {
+    fn selective_spans(&self, piece: &SampledRange) -> Spans {
         let mut spans = piece.spans();
         let all = |index: &usize| Some(self.keys.get(index)?.values.as_ref()?.len());
         let tells = |index: &usize| {
@@ -191,7 +193,7 @@ impl ByPart {
     }
 
     /// The number of statements needed for the keys that a piece may have.
-    fn statements(&self, piece: &Piece) -> usize {
+    fn statements(&self, piece: &SampledRange) -> usize {
         let spans = piece.spans();
         let each = self.columns.iter().filter_map(|(index, room)| {
             let keys = self.within(*index, &spans)?;
@@ -202,7 +204,7 @@ impl ByPart {
     }
 
     /// Returns true if the parts of a piece have different keys, that is, not most of its keys each.
-    fn are_apart(&self, whole: &Piece, parts: &[Piece]) -> bool {
+    fn are_apart(&self, whole: &SampledRange, parts: &[SampledRange]) -> bool {
         self.columns.iter().any(|(index, _)| {
             let Some(all) = self.within(*index, &whole.spans()) else { return false };
             let each = parts.iter().map(|part| self.within(*index, &part.spans()).unwrap_or(all));
@@ -218,7 +220,7 @@ impl ByPart {
 
 /// A range of bytes of a file, with the spans of the records at both ends.
 #[derive(Debug, Clone)]
-struct Piece {
+struct SampledRange {
     start: u64,
     end: u64,
     first: Spans,
@@ -227,7 +229,7 @@ struct Piece {
     settled: bool,
 }
 
-impl Piece {
+impl SampledRange {
     /// The assumed spans of the columns' values.
     fn spans(&self) -> Spans {
         let both = self.first.iter().filter_map(|(column, first)| {
@@ -238,7 +240,7 @@ impl Piece {
     }
 
     /// The offsets that divide the piece into so many parts of equal length.
-    fn places(&self, parts: usize) -> Vec<u64> {
+    fn split_offsets(&self, parts: usize) -> Vec<u64> {
         let step = (self.end - self.start) / parts.max(1) as u64;
         (1..parts as u64).map(|part| self.start + part * step).collect()
     }
@@ -259,7 +261,7 @@ impl Piece {
         parts.collect()
     }
 
-    fn of(&self, part: &PartitionedFile) -> PartitionedFile {
+    fn slice(&self, part: &PartitionedFile) -> PartitionedFile {
         part.clone().with_range(self.start as i64, self.end as i64)
     }
 }

@@ -13,9 +13,9 @@ use super::bloom::Shape;
 use super::enumerated::values_between;
 use super::hashing::Hashing;
 use super::ordered::{OrderedKeys, Span, Split};
-use super::pushdown::{Asking, Form};
-use super::pushed::Likely;
-use crate::context::choice::Why;
+use super::pushdown::{KeyFilterForm, KeyStatement};
+use super::pushed::PushedKeyFilter;
+use crate::context::choice::Reason;
 use crate::pushdown::predicate::Pushed;
 use crate::scan::s3_select::Filter;
 
@@ -37,8 +37,8 @@ pub(super) enum Attempt {
 
 /// A column while its condition is built.
 #[derive(Debug)]
-pub(super) struct AskedColumn<'a> {
-    asking: &'a Asking<'a>,
+pub(super) struct ColumnPredicate<'a> {
+    asking: &'a KeyStatement<'a>,
     column: Arc<dyn PhysicalExpr>,
     keys: &'a OrderedKeys,
     /// The span that the rows' keys are assumed to be in; none if it does not divide the keys.
@@ -49,9 +49,9 @@ pub(super) struct AskedColumn<'a> {
     pub(super) room: usize,
 }
 
-impl<'a> AskedColumn<'a> {
+impl<'a> ColumnPredicate<'a> {
     pub(super) fn new(
-        asking: &'a Asking<'a>,
+        asking: &'a KeyStatement<'a>,
         index: usize,
         keys: &'a OrderedKeys,
         span: Option<&'a Span>,
@@ -66,11 +66,11 @@ impl<'a> AskedColumn<'a> {
     }
 
     /// The conditions to try for a form, the best first.
-    pub(super) fn attempts(&self, wanted: Form) -> Vec<Attempt> {
+    pub(super) fn attempts(&self, wanted: KeyFilterForm) -> Vec<Attempt> {
         let p = match wanted {
-            Form::Bounds => return vec![Attempt::Bounds],
-            Form::List => return vec![Attempt::List, Attempt::Bounds],
-            Form::Bloom(p) => p,
+            KeyFilterForm::Bounds => return vec![Attempt::Bounds],
+            KeyFilterForm::List => return vec![Attempt::List, Attempt::Bounds],
+            KeyFilterForm::Bloom(p) => p,
         };
         let mut attempts: Vec<_> =
             self.hashed_keys().map(|(hashing, _)| Attempt::Bloom(hashing, p)).collect();
@@ -84,7 +84,10 @@ impl<'a> AskedColumn<'a> {
         attempts
     }
 
-    pub(super) fn filter(&self, attempt: Attempt) -> Result<Result<(Filter, Likely), Why>> {
+    pub(super) fn filter(
+        &self,
+        attempt: Attempt,
+    ) -> Result<Result<(Filter, PushedKeyFilter), Reason>> {
         Ok(match attempt {
             Attempt::Bounds => self.bounds()?,
             Attempt::List => self.list()?,
@@ -104,12 +107,12 @@ impl<'a> AskedColumn<'a> {
     fn translated(
         &self,
         condition: Arc<dyn PhysicalExpr>,
-        likely: Likely,
-    ) -> Result<(Filter, Likely), Why> {
+        likely: PushedKeyFilter,
+    ) -> Result<(Filter, PushedKeyFilter), Reason> {
         let here = self.or_null(condition);
         match self.asking.translator().filter(&here) {
             Some(there) => Ok((Filter { here, there }, likely)),
-            None => Err(Why::new("the store may not be sent a comparison with its values")),
+            None => Err(Reason::new("the store may not be sent a comparison with its values")),
         }
     }
 
@@ -124,13 +127,13 @@ impl<'a> AskedColumn<'a> {
         low.into_iter().chain(high).reduce(and)
     }
 
-    fn bounds(&self) -> Result<Result<(Filter, Likely), Why>> {
+    fn bounds(&self) -> Result<Result<(Filter, PushedKeyFilter), Reason>> {
         Ok(match self.between() {
             Some(both) => {
                 let values = values_between(self.keys.low.as_ref(), self.keys.high.as_ref());
-                self.translated(both, Likely::Between { values })
+                self.translated(both, PushedKeyFilter::Between { values })
             }
-            None => Err(Why::new("its keys are not known")),
+            None => Err(Reason::new("its keys are not known")),
         })
     }
 
@@ -151,7 +154,7 @@ impl<'a> AskedColumn<'a> {
     }
 
     /// The keys that the rows may have if they are in the span.
-    fn within(&self) -> Result<&'a [ScalarValue], Why> {
+    fn listed_values(&self) -> Result<&'a [ScalarValue], Reason> {
         let split = self.split.ok_or(
             "the build side has more keys than joins hand on: \
              datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values",
@@ -197,7 +200,7 @@ impl<'a> AskedColumn<'a> {
     }
 
     /// The condition that a value is in the list or outside of the span, as it is evaluated locally.
-    fn here(&self, values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
+    fn local_predicate(&self, values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
         Ok(match self.outside() {
             Some(outside) if values.is_empty() => outside,
             Some(outside) => or(self.membership(values)?, outside),
@@ -226,13 +229,13 @@ impl<'a> AskedColumn<'a> {
         (room * some.len()).checked_div(bytes).unwrap_or_default()
     }
 
-    fn list(&self) -> Result<Result<(Filter, Likely), Why>> {
-        let values = match self.within() {
+    fn list(&self) -> Result<Result<(Filter, PushedKeyFilter), Reason>> {
+        let values = match self.listed_values() {
             Ok(values) => values,
             Err(why) => return Ok(Err(why)),
         };
         if values.len() > self.most_members() {
-            return Ok(Err(Why::new(format!(
+            return Ok(Err(Reason::new(format!(
                 "a list of {} keys is longer than the {} of the profile `{}`",
                 values.len(),
                 self.most_members(),
@@ -242,21 +245,25 @@ impl<'a> AskedColumn<'a> {
         // Estimating that a list is far too long is faster than building it.
         let judged = self.fitting(self.room);
         if judged > 0 && values.len() > judged + judged / NEARLY {
-            return Ok(Err(Why::new(format!("a list of {} keys does not fit", values.len()))));
+            return Ok(Err(Reason::new(format!("a list of {} keys does not fit", values.len()))));
         }
         if values.is_empty() && self.outside().is_none() {
             let here: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&self.column)));
             return Ok(match self.asking.translator().filter(&here) {
-                Some(there) => Ok((Filter { here, there }, Likely::OneOf(0))),
-                None => Err(Why::new("the store may not be asked for NULL")),
+                Some(there) => Ok((Filter { here, there }, PushedKeyFilter::OneOf(0))),
+                None => Err(Reason::new("the store may not be asked for NULL")),
             });
         }
-        let likely = Likely::OneOf(values.len());
-        Ok(self.translated(self.here(values)?, likely))
+        let likely = PushedKeyFilter::OneOf(values.len());
+        Ok(self.translated(self.local_predicate(values)?, likely))
     }
 
-    fn bloom(&self, hashing: Hashing, wanted: f64) -> Result<Result<(Filter, Likely), Why>> {
-        let values = match self.within() {
+    fn bloom(
+        &self,
+        hashing: Hashing,
+        wanted: f64,
+    ) -> Result<Result<(Filter, PushedKeyFilter), Reason>> {
+        let values = match self.listed_values() {
             Ok(values) => values,
             Err(why) => return Ok(Err(why)),
         };
@@ -266,7 +273,7 @@ impl<'a> AskedColumn<'a> {
         let around = self.span.map_or(0, |_| self.around_span());
         let room = self.room.saturating_sub(around);
         let Some(p) = hashing.fit(values.len(), wanted, room, &key) else {
-            return Ok(Err(Why::new(format!(
+            return Ok(Err(Reason::new(format!(
                 "p = {wanted} is wanted, but a Bloom filter of {} keys fits only with p = 1, which lets \
                  everything through",
                 values.len()
@@ -277,17 +284,17 @@ impl<'a> AskedColumn<'a> {
         // answer breaks off. The join's own filter needs no list of the keys.
         let here = match &self.keys.filter {
             Some(filter) => Arc::clone(filter),
-            None => self.here(values)?,
+            None => self.local_predicate(values)?,
         };
         let here = self.or_null(here);
         let condition = hashing.condition(values, shape, &key);
         let condition = condition.and_then(|condition| self.or_outside_there(condition));
         let Some(condition) = condition.and_then(|condition| self.or_null_there(condition)) else {
-            return Ok(Err(Why::new("the store may not be asked for NULL or for bounds")));
+            return Ok(Err(Reason::new("the store may not be asked for NULL or for bounds")));
         };
         let there = Pushed { expr: condition, exactness: Exactness::Superset };
         let (keys, bits) = (values.len(), hashing.bits(shape));
-        let likely = Likely::Hashed { hashing, keys, bits, wanted, sent: p };
+        let likely = PushedKeyFilter::Hashed { hashing, keys, bits, wanted, sent: p };
         Ok(Ok((Filter { here, there }, likely)))
     }
 

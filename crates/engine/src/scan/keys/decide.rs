@@ -10,16 +10,16 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{ScanDemand, Terms};
 
-use super::by_range::{ByPart, Expected};
-use super::estimate::ExpectedKeys;
-use super::pushdown::{Asking, Form, KeysByColumn, Spans, ask};
-use super::pushed::Sent;
-use super::range_sampler::look_bytes;
+use super::by_range::{KeysByRange, RangeEstimate};
+use super::estimate::KeyEstimate;
+use super::pushdown::{KeyFilterForm, KeyStatement, KeysByColumn, Spans, push_down_keys};
+use super::pushed::PushedKeys;
+use super::range_sampler::sample_bytes;
 use crate::context::config::{Join, SluiceOptions};
 use crate::estimate::demand::conditions;
 use crate::scan::estimator::SessionEstimator;
 use crate::scan::s3_select::S3SelectSource;
-use crate::store::chooser::{Chooser, Offer, Question, Way};
+use crate::store::chooser::{Chooser, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoint::Endpoint;
 
 /// PushdownDB's false-positive rate, also used where a Bloom filter is forced.
@@ -33,15 +33,15 @@ const SIDES: u32 = 4;
 
 /// The decision of a scan about keys.
 #[derive(Debug, Clone)]
-pub enum Decided {
+pub enum KeyDecision {
     /// No row can match a key, so no statement is sent.
     NoRow,
     /// No condition is sent, for the reason given.
     Nothing(&'static str),
     /// The conditions for every part of a file.
-    Ask(Sent),
+    Ask(PushedKeys),
     /// Each part of a file gets conditions on the keys that it may have.
-    ByPart(Arc<ByPart>),
+    ByPart(Arc<KeysByRange>),
 }
 
 /// Decides about some keys. If the session forces keys, all that is possible is sent; otherwise the choice with the
@@ -56,33 +56,34 @@ pub fn decide(
     config: &FileScanConfig,
     options: &ConfigOptions,
     keys: KeysByColumn,
-) -> Result<Decided> {
+) -> Result<KeyDecision> {
     let keys = Arc::new(keys);
-    let asking = Asking::of(source, endpoint);
-    let by_part = |form, sent: &Sent| ByPart::of(&asking, &keys, form, sent, config);
-    if SluiceOptions::of(options).join == Join::Bloom {
-        let form = Form::Bloom(PAPER_P);
-        let sent = ask(&asking, &keys, form, &Spans::new())?;
+    let asking = KeyStatement::new(source, endpoint);
+    let by_part = |form, sent: &PushedKeys| KeysByRange::plan(&asking, &keys, form, sent, config);
+    if SluiceOptions::from_options(options).join == Join::Bloom {
+        let form = KeyFilterForm::Bloom(PAPER_P);
+        let sent = push_down_keys(&asking, &keys, form, &Spans::new())?;
         return Ok(match by_part(form, &sent) {
-            Some((by_part, _)) => Decided::ByPart(Arc::new(by_part)),
-            None => Decided::Ask(sent),
+            Some((by_part, _)) => KeyDecision::ByPart(Arc::new(by_part)),
+            None => KeyDecision::Ask(sent),
         });
     }
-    let list = asking.lists_pay(&keys).then_some(Form::List);
-    let forms = iter::once(Form::Bounds).chain(list).chain(CHOICE_OF_P.map(Form::Bloom));
-    let mut whole = vec![Sent::default()];
+    let list = asking.lists_pay(&keys).then_some(KeyFilterForm::List);
+    let forms =
+        iter::once(KeyFilterForm::Bounds).chain(list).chain(CHOICE_OF_P.map(KeyFilterForm::Bloom));
+    let mut whole = vec![PushedKeys::default()];
     let mut parts = Vec::new();
     for form in forms {
         // For lack of room, an earlier filter may be coarser than this one already.
         let known = whole.last().filter(|sent| match form {
-            Form::Bloom(p) => sent.least_p().is_some_and(|sent| p <= sent),
-            Form::Bounds | Form::List => false,
+            KeyFilterForm::Bloom(p) => sent.least_p().is_some_and(|sent| p <= sent),
+            KeyFilterForm::Bounds | KeyFilterForm::List => false,
         });
         if let Some(known) = known {
             parts.extend(by_part(form, known));
             continue;
         }
-        let sent = ask(&asking, &keys, form, &Spans::new())?;
+        let sent = push_down_keys(&asking, &keys, form, &Spans::new())?;
         parts.extend(by_part(form, &sent));
         if !sent.filters.is_empty() && whole.iter().all(|known| known.columns != sent.columns) {
             whole.push(sent);
@@ -97,30 +98,30 @@ pub fn decide(
         let demand = demand.with_keys(share, terms, constants);
         let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
         let (strategy, build) = match sent.filters.is_empty() {
-            true => ("filtered", Decided::Nothing("it is not predicted to pay")),
-            false => ("bloom", Decided::Ask(sent)),
+            true => ("filtered", KeyDecision::Nothing("it is not predicted to pay")),
+            false => ("bloom", KeyDecision::Ask(sent)),
         };
-        Way { strategy, offer: Ok(Offer { steps, statement: None, build }) }
+        Strategy { strategy, offer: Ok(StrategyPlan { steps, statement: None, build }) }
     });
-    let look = look_bytes(estimator.record_bytes(config, source));
-    let parts = parts.into_iter().map(|(by_part, Expected { sent, statements, looks })| {
+    let look = sample_bytes(estimator.record_bytes(config, source));
+    let parts = parts.into_iter().map(|(by_part, RangeEstimate { sent, statements, looks })| {
         let terms =
             sent.columns.iter().map(|(_, likely)| likely.terms() + Terms::from(SIDES)).sum();
         let listed: u64 = sent.columns.iter().map(|(_, likely)| likely.constants()).sum();
         let constants = listed / (statements as u64).max(1);
         let demand = demand.with_keys(sent.share(source.domain()), terms, constants);
         let steps = demand.keys_by_part(statements as u64, (looks as u64, look));
-        let build = Decided::ByPart(Arc::new(by_part));
-        Way { strategy: "bloom", offer: Ok(Offer { steps, statement: None, build }) }
+        let build = KeyDecision::ByPart(Arc::new(by_part));
+        Strategy { strategy: "bloom", offer: Ok(StrategyPlan { steps, statement: None, build }) }
     });
-    let question = Question {
+    let question = OperatorChoice {
         operator: "join",
         subject: String::new(),
         ways: whole.chain(parts).collect(),
         forced: None,
         notes: Vec::new(),
     };
-    let (decided, _) = Chooser::of(endpoint, options).choose(question)?;
+    let (decided, _) = Chooser::for_endpoint(endpoint, options).choose(question)?;
     Ok(decided)
 }
 
@@ -141,27 +142,27 @@ pub(super) fn counting_pays(
     let of: Arc<dyn PhysicalExpr> =
         Arc::new(Column::new(source.file_schema().field(column).name(), column));
     let domain = source.domain().filter(|_| source.takes_bloom(&of));
-    let (Some(domain), Join::Auto) = (domain, SluiceOptions::of(options).join) else {
+    let (Some(domain), Join::Auto) = (domain, SluiceOptions::from_options(options).join) else {
         return Ok(true);
     };
     let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
     let share = (keys / domain.max(1.0)).min(1.0);
-    let expected = ExpectedKeys::new(source, share, Some(keys), true);
+    let expected = KeyEstimate::new(source, share, Some(keys), true);
     let steps = |demand: ScanDemand| demand.select().unwrap_or_else(|| demand.get()).steps;
-    let way = |strategy, steps, build| Way {
+    let way = |strategy, steps, build| Strategy {
         strategy,
-        offer: Ok(Offer { steps, statement: None, build }),
+        offer: Ok(StrategyPlan { steps, statement: None, build }),
     };
-    let question = Question {
+    let question = OperatorChoice {
         operator: "join",
         subject: String::new(),
         ways: vec![
             way("filtered", steps(demand), false),
-            way("bloom", expected.counted(keys, values, steps(expected.of(demand))), true),
+            way("bloom", expected.counted(keys, values, steps(expected.apply_to(demand))), true),
         ],
         forced: None,
         notes: Vec::new(),
     };
-    let (pays, _) = Chooser::of(endpoint, options).choose(question)?;
+    let (pays, _) = Chooser::for_endpoint(endpoint, options).choose(question)?;
     Ok(pays)
 }

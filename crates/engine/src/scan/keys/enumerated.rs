@@ -42,17 +42,17 @@ const LEAST_DONE: f64 = 0.25;
 
 /// A filter that decides for each value of a column, except NULL, whether it is a key.
 #[derive(Debug, Clone)]
-pub struct Countable {
+pub struct EnumerableFilter {
     filter: Arc<dyn PhysicalExpr>,
     field: FieldRef,
     between: RangeInclusive<i64>,
 }
 
-impl Countable {
+impl EnumerableFilter {
     /// Combines the filters on one column with its bounds; none if there is no such filter, or if the column's values
     /// are not countable. Each of the filters must let only the keys of a join pass, a join with a single key.
     #[must_use]
-    pub fn of(
+    pub fn try_new(
         filters: &[Arc<dyn PhysicalExpr>],
         index: usize,
         keys: &ColumnKeys,
@@ -146,7 +146,7 @@ impl Countable {
         let mut keys = Vec::new();
         while next <= end {
             let last = next.saturating_add(AT_ONCE - 1).min(end);
-            let found = passing.of(next..=last)?;
+            let found = passing.passing_values(next..=last)?;
             for row in 0..found.len() {
                 keys.push(ScalarValue::try_from_array(&found, row)?);
             }
@@ -181,7 +181,7 @@ impl Countable {
             i64::try_from(first + number * all / told + place)
         };
         let values = (0..told.min(all)).filter_map(|number| of(number).ok());
-        let found = Passing::new(self)?.of(values)?;
+        let found = Passing::new(self)?.passing_values(values)?;
         Ok(found.len() as f64 * (all as f64 / told as f64))
     }
 }
@@ -193,14 +193,14 @@ struct Passing {
 }
 
 impl Passing {
-    fn new(countable: &Countable) -> Result<Self> {
+    fn new(countable: &EnumerableFilter) -> Result<Self> {
         let schema = Arc::new(Schema::new(vec![Arc::clone(&countable.field)]));
         let filter = reassign_expr_columns(Arc::clone(&countable.filter), &schema)?;
         Ok(Self { filter, schema })
     }
 
     /// The numbers that pass the filter, as values of the column.
-    fn of(&self, numbers: impl IntoIterator<Item = i64>) -> Result<ArrayRef> {
+    fn passing_values(&self, numbers: impl IntoIterator<Item = i64>) -> Result<ArrayRef> {
         let values = values(numbers, self.schema.field(0).data_type())?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![Arc::clone(&values)])?;
         let passing = self.filter.evaluate(&batch)?.into_array(batch.num_rows())?;
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn keys_are_the_values_that_pass() {
         let of = |of: DataType, keys: ColumnKeys| {
-            let countable = Countable::of(&[thirds()], 1, &keys, &schema(of)).unwrap();
+            let countable = EnumerableFilter::try_new(&[thirds()], 1, &keys, &schema(of)).unwrap();
             countable.keys(10, soon()).unwrap().unwrap()
         };
         let longs = |keys: &[i64]| keys.iter().map(|key| (*key).into()).collect::<Vec<_>>();
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(of(DataType::Int64, between(2_i64, 1_i64)), longs(&[]));
         assert_eq!(of(DataType::UInt8, between(250_u8, 255_u8)), [252_u8, 255].map(Into::into));
         let date = |days| ScalarValue::Date32(Some(days));
-        let wide = Countable::of(
+        let wide = EnumerableFilter::try_new(
             &[binary(k(), Operator::NotEq, date(4))],
             1,
             &between(date(3), date(5)),
@@ -311,7 +311,10 @@ mod tests {
     fn some_values_tell_about_how_many_keys_there_are() {
         let about = |filter, low: i64, high: i64| {
             let of = schema(DataType::Int64);
-            Countable::of(&[filter], 1, &between(low, high), &of).unwrap().about().unwrap()
+            EnumerableFilter::try_new(&[filter], 1, &between(low, high), &of)
+                .unwrap()
+                .about()
+                .unwrap()
         };
         let of_32 = || binary(binary(k(), Operator::Modulo, 32_i64), Operator::Eq, 0_i64);
         let thirds = about(thirds(), -1_000_000, 1_999_999);
@@ -333,10 +336,12 @@ mod tests {
             &schema(DataType::Int64),
         );
         let filters = [thirds(), some.unwrap()];
-        let countable = Countable::of(&filters, 1, &keys, &schema(DataType::Int64)).unwrap();
+        let countable =
+            EnumerableFilter::try_new(&filters, 1, &keys, &schema(DataType::Int64)).unwrap();
         let found = countable.keys(3, soon()).unwrap().unwrap();
         assert_eq!(found, [-99_999_i64, 0, 199_998].map(ScalarValue::from));
-        let thirds = Countable::of(&filters[..1], 1, &keys, &schema(DataType::Int64)).unwrap();
+        let thirds =
+            EnumerableFilter::try_new(&filters[..1], 1, &keys, &schema(DataType::Int64)).unwrap();
         assert_eq!(thirds.keys(100_000, soon()).unwrap().unwrap().len(), 100_000);
     }
 
@@ -347,7 +352,7 @@ mod tests {
             [(-300_000_i64, 500_001_i64), (7, 7), (2, 1), (i64::MAX - 250_000, i64::MAX)]
         {
             let keys = between(low, high);
-            let countable = Countable::of(&[thirds()], 1, &keys, &long).unwrap();
+            let countable = EnumerableFilter::try_new(&[thirds()], 1, &keys, &long).unwrap();
             let found = countable.keys(1_000_000, soon()).unwrap().unwrap();
             for threads in [0, 1, 2, 3, 64] {
                 let parts: Vec<_> = countable.clone().divided(threads).collect();
@@ -370,7 +375,8 @@ mod tests {
     #[test]
     fn too_many_and_too_late_are_not_known() {
         let keys = between(0_i64, 8_i64);
-        let countable = Countable::of(&[thirds()], 1, &keys, &schema(DataType::Int64)).unwrap();
+        let countable =
+            EnumerableFilter::try_new(&[thirds()], 1, &keys, &schema(DataType::Int64)).unwrap();
         assert_eq!(countable.keys(3, soon()).unwrap().map(|keys| keys.len()), Some(3));
         assert_eq!(countable.keys(2, soon()).unwrap(), None);
         let past = Instant::now().checked_sub(Duration::from_millis(1)).unwrap();
@@ -383,13 +389,18 @@ mod tests {
         let other = binary(Arc::new(Column::new("v", 0)), Operator::Eq, "a");
         let both = and(Arc::clone(&other), thirds());
         let keys = between(0_i64, 8_i64);
-        assert!(Countable::of(&[thirds(), Arc::clone(&both)], 1, &keys, &long).is_some());
-        assert!(Countable::of(&[other, both], 1, &keys, &long).is_none());
-        assert!(Countable::of(&[], 1, &keys, &long).is_none());
-        assert!(Countable::of(&[thirds()], 1, &ColumnKeys::default(), &long).is_none());
-        assert!(Countable::of(&[thirds()], 1, &between(i64::MIN, i64::MAX), &long).is_none());
-        assert!(Countable::of(&[thirds()], 1, &between(0_i32, 8_i32), &long).is_none());
+        assert!(
+            EnumerableFilter::try_new(&[thirds(), Arc::clone(&both)], 1, &keys, &long).is_some()
+        );
+        assert!(EnumerableFilter::try_new(&[other, both], 1, &keys, &long).is_none());
+        assert!(EnumerableFilter::try_new(&[], 1, &keys, &long).is_none());
+        assert!(EnumerableFilter::try_new(&[thirds()], 1, &ColumnKeys::default(), &long).is_none());
+        assert!(
+            EnumerableFilter::try_new(&[thirds()], 1, &between(i64::MIN, i64::MAX), &long)
+                .is_none()
+        );
+        assert!(EnumerableFilter::try_new(&[thirds()], 1, &between(0_i32, 8_i32), &long).is_none());
         let text = schema(DataType::Utf8);
-        assert!(Countable::of(&[thirds()], 1, &between("a", "b"), &text).is_none());
+        assert!(EnumerableFilter::try_new(&[thirds()], 1, &between("a", "b"), &text).is_none());
     }
 }

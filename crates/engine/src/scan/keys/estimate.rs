@@ -1,6 +1,8 @@
 //! Predicts the work of sending the keys of a join, before the keys are known.
 
-use sluicegate_costmodel::{Bytes, Phase, Requests, Resource, ScanDemand, Steps, Terms, Use};
+use sluicegate_costmodel::{
+    Bytes, Phase, Requests, Resource, ResourceUse, ScanDemand, Steps, Terms,
+};
 
 use super::bloom::Shape;
 use crate::estimate::demand::BLOOM_CONTAINS;
@@ -21,7 +23,7 @@ const TERMS: Terms = Terms { probes: 7.0, ..Terms::NONE };
 /// The conditions on keys that a scan is expected to send: the paper's filter of one percent if the store has Bloom
 /// filters (PushdownDB §V-A). The actual conditions are decided when the keys are known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ExpectedKeys {
+pub struct KeyEstimate {
     /// The share of the rows that passes, 0 to 1.
     pub share: f64,
     terms: Terms,
@@ -34,7 +36,7 @@ pub struct ExpectedKeys {
     bytes: f64,
 }
 
-impl ExpectedKeys {
+impl KeyEstimate {
     /// Expects `keys` keys, if there is an estimate, which the share `share` of the rows match. `bloom` is true if
     /// the store can evaluate a Bloom filter.
     #[must_use]
@@ -66,13 +68,13 @@ impl ExpectedKeys {
 
     /// The bytes of the keys in so many statements.
     #[must_use]
-    pub fn asked(&self, statements: Requests) -> Bytes {
+    pub fn statement_bytes(&self, statements: Requests) -> Bytes {
         Bytes::from_f64(self.bytes * statements.as_f64())
     }
 
     /// The demand of a scan with these keys.
     #[must_use]
-    pub fn of(&self, demand: ScanDemand) -> ScanDemand {
+    pub fn apply_to(&self, demand: ScanDemand) -> ScanDemand {
         demand.with_keys(self.share, self.terms, self.constants)
     }
 
@@ -102,8 +104,8 @@ impl ExpectedKeys {
 
     /// Adds a phase that makes the keys before the given steps.
     fn making(&self, amount: f64, per_second: f64, steps: Steps) -> Steps {
-        let making = Use { resource: Resource::new("keys of joins"), amount, per_second };
-        let asked = self.asked(steps.work().requests.select);
+        let making = ResourceUse { resource: Resource::new("keys of joins"), amount, per_second };
+        let asked = self.statement_bytes(steps.work().requests.select);
         let made = Phase { name: "keys", uses: vec![making], asked, ..Phase::default() };
         Steps::InTurn(vec![made.into(), steps])
     }

@@ -12,7 +12,7 @@ use datafusion::physical_plan::expressions::{
     BinaryExpr, CaseExpr, InListExpr, IsNullExpr, Literal,
 };
 
-use super::lossless::Converted;
+use super::lossless::LosslessCast;
 
 /// The possible values of single columns under a filter. Every row that passes the filter has such values; the filter
 /// may be stricter.
@@ -108,7 +108,7 @@ fn looser(
 impl Keys {
     /// Derives keys from a filter over the columns of a schema. Expressions of other kinds give [`Keys::Any`].
     #[must_use]
-    pub fn of(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Self {
+    pub fn from_filter(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Self {
         if let Some(literal) = filter.downcast_ref::<Literal>() {
             return match literal.value() {
                 ScalarValue::Boolean(Some(true)) => Self::Any,
@@ -119,8 +119,12 @@ impl Keys {
         if let Some(binary) = filter.downcast_ref::<BinaryExpr>() {
             let (left, right) = (binary.left(), binary.right());
             return match binary.op() {
-                Operator::And => Self::of(left, schema).both(Self::of(right, schema)),
-                Operator::Or => Self::of(left, schema).either(Self::of(right, schema)),
+                Operator::And => {
+                    Self::from_filter(left, schema).both(Self::from_filter(right, schema))
+                }
+                Operator::Or => {
+                    Self::from_filter(left, schema).either(Self::from_filter(right, schema))
+                }
                 op => bound(left, *op, right, schema).unwrap_or(Self::Any),
             };
         }
@@ -131,7 +135,7 @@ impl Keys {
             return branches(case, schema);
         }
         if let Some(test) = filter.downcast_ref::<IsNullExpr>() {
-            return match Converted::of(test.arg(), schema) {
+            return match LosslessCast::from_expr(test.arg(), schema) {
                 Some(key) => Self::one(key.column, ColumnKeys::null()),
                 None => Self::Any,
             };
@@ -201,7 +205,7 @@ fn bound(
             (Some(constant), _) => (right, op.swap()?, constant),
             _ => return None,
         };
-    let key = Converted::of(key, schema)?;
+    let key = LosslessCast::from_expr(key, schema)?;
     let value = key.back(constant.value()).ok()??;
     let mut keys = ColumnKeys::default();
     match op {
@@ -221,7 +225,7 @@ fn membership(list: &InListExpr, schema: &Schema) -> Option<Keys> {
     }
     let constants =
         || list.list().iter().map(|it| it.downcast_ref::<Literal>().map(Literal::value));
-    if let Some(key) = Converted::of(list.expr(), schema) {
+    if let Some(key) = LosslessCast::from_expr(list.expr(), schema) {
         let mut values = HashSet::with_capacity(list.list().len());
         for constant in constants() {
             let constant = constant?;
@@ -235,7 +239,7 @@ fn membership(list: &InListExpr, schema: &Schema) -> Option<Keys> {
         list.expr().downcast_ref::<ScalarFunctionExpr>().filter(|it| it.name() == "struct")?;
     let mut keys = Keys::Any;
     for (at, arg) in call.args().iter().enumerate() {
-        let Some(key) = Converted::of(arg, schema) else { continue };
+        let Some(key) = LosslessCast::from_expr(arg, schema) else { continue };
         let mut values = HashSet::new();
         let mut null = false;
         for constant in constants() {
@@ -273,12 +277,12 @@ fn some(column: usize, values: HashSet<ScalarValue>) -> Keys {
 /// The keys of `CASE … WHEN … THEN filter … ELSE filter END`, where one of the filters holds.
 fn branches(case: &CaseExpr, schema: &Schema) -> Keys {
     let otherwise = match case.else_expr() {
-        Some(filter) => Keys::of(filter, schema),
+        Some(filter) => Keys::from_filter(filter, schema),
         None => Keys::None,
     };
     case.when_then_expr()
         .iter()
-        .fold(otherwise, |keys, (_, filter)| keys.either(Keys::of(filter, schema)))
+        .fold(otherwise, |keys, (_, filter)| keys.either(Keys::from_filter(filter, schema)))
 }
 
 #[cfg(test)]
@@ -328,13 +332,13 @@ mod tests {
         Some(keys.iter().map(|key| ScalarValue::from(*key)).collect())
     }
 
-    fn of(filter: &Arc<dyn PhysicalExpr>) -> Keys {
-        Keys::of(filter, &schema())
+    fn extract(filter: &Arc<dyn PhysicalExpr>) -> Keys {
+        Keys::from_filter(filter, &schema())
     }
 
     #[track_caller]
     fn check(filter: &Arc<dyn PhysicalExpr>, expected: ColumnKeys) {
-        assert_eq!(of(filter), Keys::one(0, expected), "{filter}");
+        assert_eq!(extract(filter), Keys::one(0, expected), "{filter}");
     }
 
     fn between(low: i64, high: i64) -> ColumnKeys {
@@ -366,7 +370,7 @@ mod tests {
         let expected = ColumnKeys { values: ints(&[3, 4, 9, 20]), ..between(3, 20) };
         check(&united(false), expected);
         // A partition without known keys.
-        assert_eq!(of(&united(true)), Keys::Any);
+        assert_eq!(extract(&united(true)), Keys::Any);
     }
 
     #[test]
@@ -379,16 +383,16 @@ mod tests {
         });
         let [k, s] = either;
         let filter = binary(binary(k, Operator::Or, s), Operator::Or, is_in(&[3]));
-        assert_eq!(of(&filter), Keys::Any);
+        assert_eq!(extract(&filter), Keys::Any);
     }
 
     #[test]
     fn several_joins_meet() {
-        let both = of(&is_in(&[1, 2, 3])).both(of(&is_in(&[2, 3, 4])));
+        let both = extract(&is_in(&[1, 2, 3])).both(extract(&is_in(&[2, 3, 4])));
         assert_eq!(both, Keys::one(0, ColumnKeys { values: ints(&[2, 3]), ..Default::default() }));
-        assert_eq!(of(&is_in(&[1])).both(of(&is_in(&[2]))), Keys::None);
-        assert_eq!(of(&lit(false)), Keys::None);
-        assert_eq!(of(&and(lit(true), is_in(&[1]))), of(&is_in(&[1])));
+        assert_eq!(extract(&is_in(&[1])).both(extract(&is_in(&[2]))), Keys::None);
+        assert_eq!(extract(&lit(false)), Keys::None);
+        assert_eq!(extract(&and(lit(true), is_in(&[1]))), extract(&is_in(&[1])));
     }
 
     #[test]
@@ -413,7 +417,7 @@ mod tests {
                 .unwrap(),
         );
         assert_eq!(rows.len(), 3);
-        let Keys::Of(keys) = of(&filter) else { panic!("{filter}") };
+        let Keys::Of(keys) = extract(&filter) else { panic!("{filter}") };
         assert_eq!(keys[&0].values, ints(&[1, 2]));
         let texts = ["a", "b"].map(|text| ScalarValue::Utf8(Some(text.to_owned())));
         assert_eq!(keys[&1].values, Some(HashSet::from(texts)));
@@ -427,7 +431,7 @@ mod tests {
         let filter = in_list(wide, keys, &false, &schema()).unwrap();
         let seven = HashSet::from([ScalarValue::from(7_i32)]);
         let expected = ColumnKeys { values: Some(seven), ..ColumnKeys::default() };
-        assert_eq!(of(&filter), Keys::one(2, expected));
+        assert_eq!(extract(&filter), Keys::one(2, expected));
     }
 
     #[test]
@@ -440,7 +444,7 @@ mod tests {
             binary(is_in(&[1]), Operator::Or, binary(column(1), Operator::Eq, column(1))),
             column(0),
         ] {
-            assert_eq!(of(&filter), Keys::Any, "{filter}");
+            assert_eq!(extract(&filter), Keys::Any, "{filter}");
         }
     }
 }

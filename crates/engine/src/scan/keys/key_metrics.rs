@@ -10,42 +10,42 @@ use datafusion::physical_plan::metrics::{
     CustomMetricValue, ExecutionPlanMetricsSet, Metric, MetricBuilder, MetricValue,
 };
 
-use super::pushed::{Likely, Sent};
+use super::pushed::{PushedKeyFilter, PushedKeys};
 
 /// The decisions about keys while a node runs, and the keys that parts of files received.
 #[derive(Debug, Default)]
-pub struct KeysSaid {
-    said: Mutex<Inner>,
+pub struct KeyMetrics {
+    said: Mutex<KeyMetricsState>,
 }
 
 #[derive(Debug, Default, Clone, PartialEq)]
-struct Inner {
+struct KeyMetricsState {
     /// The decisions of partitions, each text once.
     texts: BTreeSet<String>,
     /// True if conditions on keys were sent.
     used: bool,
-    parts: Parts,
+    parts: RangeCounts,
 }
 
 /// The conditions on keys of joins that a plan sent while it ran; empty if there were none.
 #[must_use]
-pub fn asked_about_keys(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
+pub fn key_texts(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     let said = |metric: &Arc<Metric>| match metric.value() {
         MetricValue::Custom { value, .. } => {
-            let said = value.as_any().downcast_ref::<KeysSaid>().filter(|said| said.used());
+            let said = value.as_any().downcast_ref::<KeyMetrics>().filter(|said| said.used());
             said.map(ToString::to_string)
         }
         _ => None,
     };
     let mut all: Vec<String> =
         plan.metrics().iter().flat_map(|it| it.iter()).filter_map(said).collect();
-    all.extend(plan.children().into_iter().flat_map(asked_about_keys));
+    all.extend(plan.children().into_iter().flat_map(key_texts));
     all
 }
 
 /// Totals over the parts of files that got conditions of their own.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-struct Parts {
+struct RangeCounts {
     all: usize,
     /// The number of parts with keys of their own.
     own: usize,
@@ -57,7 +57,7 @@ struct Parts {
     wanted: Option<f64>,
 }
 
-impl Parts {
+impl RangeCounts {
     fn and(self, other: Self) -> Self {
         let p = [self.p, other.p].into_iter().flatten();
         Self {
@@ -72,7 +72,7 @@ impl Parts {
 }
 
 /// For example `7 of 8 parts with keys of their own (131000 keys, 1255600 bits, p = 0.01)`.
-impl fmt::Display for Parts {
+impl fmt::Display for RangeCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} parts with keys of their own", self.own, self.all)?;
         if self.own == 0 {
@@ -95,7 +95,7 @@ impl fmt::Display for Parts {
     }
 }
 
-impl KeysSaid {
+impl KeyMetrics {
     /// Creates the metric and registers it with the node's other metrics.
     #[must_use]
     pub fn registered(set: &ExecutionPlanMetricsSet) -> Arc<Self> {
@@ -108,7 +108,7 @@ impl KeysSaid {
     }
 
     /// Adds a text about the keys that are sent, or about the reason why none are. `used` is true if keys are sent.
-    pub fn say(&self, text: &str, used: bool) {
+    pub fn set_decision(&self, text: &str, used: bool) {
         let mut inner = self.inner();
         inner.texts.insert(text.to_owned());
         inner.used |= used;
@@ -121,18 +121,21 @@ impl KeysSaid {
     }
 
     /// Counts a part of a file, with its own conditions if it has any.
-    pub fn part(&self, own: Option<&Sent>) {
-        let mut part = Parts { all: 1, own: usize::from(own.is_some()), ..Parts::default() };
+    pub fn add_range(&self, own: Option<&PushedKeys>) {
+        let mut part =
+            RangeCounts { all: 1, own: usize::from(own.is_some()), ..RangeCounts::default() };
         for (_, likely) in own.map(|sent| sent.columns.as_slice()).unwrap_or_default() {
             let hashed = match likely {
-                Likely::Between { .. } => Parts::default(),
-                Likely::OneOf(keys) => Parts { keys: *keys, ..Parts::default() },
-                Likely::Hashed { keys, bits, sent, wanted, .. } => Parts {
+                PushedKeyFilter::Between { .. } => RangeCounts::default(),
+                PushedKeyFilter::OneOf(keys) => {
+                    RangeCounts { keys: *keys, ..RangeCounts::default() }
+                }
+                PushedKeyFilter::Hashed { keys, bits, sent, wanted, .. } => RangeCounts {
                     keys: *keys,
                     bits: *bits,
                     p: Some((*sent, *sent)),
                     wanted: (wanted != sent).then_some(*wanted),
-                    ..Parts::default()
+                    ..RangeCounts::default()
                 },
             };
             part = part.and(hashed);
@@ -142,20 +145,20 @@ impl KeysSaid {
         inner.used |= own.is_some();
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, KeyMetricsState> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Display for KeysSaid {
+impl fmt::Display for KeyMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { texts, parts, .. } = self.inner().clone();
+        let KeyMetricsState { texts, parts, .. } = self.inner().clone();
         let parts = (parts.all > 0).then(|| parts.to_string());
         f.write_str(&texts.into_iter().chain(parts).collect::<Vec<_>>().join("; "))
     }
 }
 
-impl CustomMetricValue for KeysSaid {
+impl CustomMetricValue for KeyMetrics {
     fn new_empty(&self) -> Arc<dyn CustomMetricValue> {
         Arc::new(Self::default())
     }
@@ -187,26 +190,26 @@ mod tests {
     use super::super::hashing::Hashing;
     use super::*;
 
-    fn hashed(keys: usize, sent: f64) -> Sent {
+    fn hashed(keys: usize, sent: f64) -> PushedKeys {
         let (hashing, bits) = (Hashing::Binary, 10 * keys as u64);
-        let likely = Likely::Hashed { hashing, keys, bits, wanted: 0.01, sent };
-        Sent { columns: vec![("k".to_owned(), likely)], ..Sent::default() }
+        let likely = PushedKeyFilter::Hashed { hashing, keys, bits, wanted: 0.01, sent };
+        PushedKeys { columns: vec![("k".to_owned(), likely)], ..PushedKeys::default() }
     }
 
     #[test]
     fn partitions_are_added_up() {
-        let [one, two, all] = [(); 3].map(|()| Arc::new(KeysSaid::default()));
+        let [one, two, all] = [(); 3].map(|()| Arc::new(KeyMetrics::default()));
         for said in [&one, &two] {
-            said.say("by part on k (90 keys)", false);
+            said.set_decision("by part on k (90 keys)", false);
         }
-        one.part(Some(&hashed(30, 0.01)));
-        one.part(Some(&hashed(40, 0.01)));
+        one.add_range(Some(&hashed(30, 0.01)));
+        one.add_range(Some(&hashed(40, 0.01)));
         all.aggregate(one as Arc<dyn CustomMetricValue>);
         let text = "by part on k (90 keys); 2 of 2 parts with keys of their own \
                     (70 keys, 700 bits, p = 0.01)";
         assert_eq!(all.to_string(), text);
-        two.part(None);
-        two.part(Some(&hashed(20, 0.02)));
+        two.add_range(None);
+        two.add_range(Some(&hashed(20, 0.02)));
         all.aggregate(two as Arc<dyn CustomMetricValue>);
         let text = "by part on k (90 keys); 3 of 4 parts with keys of their own \
                     (90 keys, 900 bits, p = 0.0100 to 0.0200, 0.01 does not fit)";
@@ -215,13 +218,13 @@ mod tests {
 
     #[test]
     fn parts_without_keys_of_their_own_are_counted() {
-        let said = KeysSaid::default();
+        let said = KeyMetrics::default();
         assert_eq!(said.to_string(), "");
-        said.part(None);
+        said.add_range(None);
         assert!(!said.used());
         assert_eq!(said.to_string(), "0 of 1 parts with keys of their own");
-        let list = vec![("k".to_owned(), Likely::OneOf(3))];
-        said.part(Some(&Sent { columns: list, ..Sent::default() }));
+        let list = vec![("k".to_owned(), PushedKeyFilter::OneOf(3))];
+        said.add_range(Some(&PushedKeys { columns: list, ..PushedKeys::default() }));
         assert_eq!(said.to_string(), "1 of 2 parts with keys of their own (3 keys)");
         assert!(said.used());
     }

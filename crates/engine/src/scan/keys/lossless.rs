@@ -9,15 +9,15 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::{CastExpr, Column};
 
 /// A column, and the types that it is converted to, the last one first.
-pub(super) struct Converted {
+pub(super) struct LosslessCast {
     pub(super) column: usize,
     declared: DataType,
     types: Vec<DataType>,
 }
 
-impl Converted {
+impl LosslessCast {
     /// Recognizes an expression that is a column of a comparable type under lossless conversions; none for others.
-    pub(super) fn of(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
+    pub(super) fn from_expr(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
         if let Some(column) = expr.downcast_ref::<Column>() {
             let declared = schema.fields().get(column.index())?.data_type().clone();
             return is_key(&declared).then(|| Self {
@@ -27,7 +27,7 @@ impl Converted {
             });
         }
         let cast = expr.downcast_ref::<CastExpr>()?;
-        let mut inner = Self::of(cast.expr(), schema)?;
+        let mut inner = Self::from_expr(cast.expr(), schema)?;
         let from = inner.types.first().unwrap_or(&inner.declared);
         let to = cast.cast_type().clone();
         if !loses_nothing(from, &to) {
@@ -42,12 +42,12 @@ impl Converted {
     /// # Errors
     ///
     /// If the key is not of the converted type, so that nothing is known about it.
-    pub(super) fn back(&self, key: &ScalarValue) -> Result<Option<ScalarValue>, NotAKey> {
+    pub(super) fn back(&self, key: &ScalarValue) -> Result<Option<ScalarValue>, IncomparableKey> {
         let mut value = key.clone();
         let declared = std::iter::once(&self.declared);
         let below = self.types.iter().skip(1).chain(declared);
         if value.data_type() != *self.types.first().unwrap_or(&self.declared) {
-            return Err(NotAKey);
+            return Err(IncomparableKey);
         }
         // Only integers are converted to floats, and there is no integer -0.
         if let ScalarValue::Float64(Some(x)) = &mut value
@@ -71,7 +71,7 @@ impl Converted {
 
 /// The error for a constant that is not of the type of the expression that it is compared with.
 #[derive(Debug)]
-pub(super) struct NotAKey;
+pub(super) struct IncomparableKey;
 
 /// Returns true if values of a type are equal exactly if they are identical, and have a total order.
 fn is_key(data_type: &DataType) -> bool {
@@ -133,11 +133,11 @@ mod tests {
 
     use super::*;
 
-    fn convert(from: DataType, to: DataType) -> Option<Converted> {
+    fn convert(from: DataType, to: DataType) -> Option<LosslessCast> {
         let schema = Schema::new(vec![Field::new("k", from, true)]);
         let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new("k", 0));
         let cast: Arc<dyn PhysicalExpr> = Arc::new(CastExpr::new(column, to, None));
-        Converted::of(&cast, &schema)
+        LosslessCast::from_expr(&cast, &schema)
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! that limit.) The steps are:
 //!
 //! 1. `at_open` waits for the filter when a file is opened.
-//! 2. [`Keys::of`] extracts the keys from the filter, or [`Countable`] counts them out if that is expected to pay
-//!    ([`ExpectedKeys`]).
-//! 3. `decide` chooses by predicted cost, and `ask` builds the cheapest condition that the store accepts: bounds, a
+//! 2. [`Keys::of`] extracts the keys from the filter, or [`EnumerableFilter`] counts them out if that is expected to pay
+//!    ([`KeyEstimate`]).
+//! 3. `decide` chooses by predicted cost, and `push_down_keys` builds the cheapest condition that the store accepts: bounds, a
 //!    list or a Bloom filter (`hashing`, `bloom`).
 //! 4. If the keys are too many for one statement, `by_part` assigns them to parts of a file.
 //!
@@ -33,18 +33,18 @@ mod pushed;
 mod range_sampler;
 
 pub use self::at_open::{KeysAtOpen, Opening};
-pub use self::by_range::{ByPart, Expected};
-pub use self::decide::{Decided, decide};
-pub use self::enumerated::Countable;
-pub use self::estimate::ExpectedKeys;
+pub use self::by_range::{KeysByRange, RangeEstimate};
+pub use self::decide::{KeyDecision, decide};
+pub use self::enumerated::EnumerableFilter;
+pub use self::estimate::KeyEstimate;
 pub(crate) use self::estimate::LISTED_KEYS;
 pub use self::extract::{ColumnKeys, Keys};
 pub use self::hashing::Hashing;
-pub use self::key_metrics::{KeysSaid, asked_about_keys};
+pub use self::key_metrics::{KeyMetrics, key_texts};
 pub use self::ordered::{OrderedKeys, Span, Split};
-pub use self::pushdown::{Asking, Form, KeysByColumn, Spans, ask};
-pub use self::pushed::{Likely, Sent};
-pub use self::range_sampler::{Looking, look_bytes};
+pub use self::pushdown::{KeyFilterForm, KeyStatement, KeysByColumn, Spans, push_down_keys};
+pub use self::pushed::{PushedKeyFilter, PushedKeys};
+pub use self::range_sampler::{RangeSampler, sample_bytes};
 
 /// Converts the error of a task that was stopped with its runtime.
 fn gone(error: JoinError) -> DataFusionError {

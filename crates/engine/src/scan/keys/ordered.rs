@@ -49,7 +49,7 @@ impl Span {
     /// # Errors
     ///
     /// If the values are of a type that has no scalars.
-    pub fn of(values: &ArrayRef) -> Result<Option<Self>> {
+    pub fn from_values(values: &ArrayRef) -> Result<Option<Self>> {
         let mut span: Option<Self> = None;
         for row in (0..values.len()).filter(|row| values.is_valid(*row)) {
             let value = ScalarValue::try_from_array(values, row)?;
@@ -140,13 +140,13 @@ mod tests {
     #[test]
     fn a_span_is_that_of_the_values_that_are_there() {
         let of = |values: Vec<Option<i64>>| {
-            Span::of(&(Arc::new(Int64Array::from(values)) as ArrayRef)).unwrap()
+            Span::from_values(&(Arc::new(Int64Array::from(values)) as ArrayRef)).unwrap()
         };
         assert_eq!(of(vec![None, Some(3), Some(-1), None]), Some(span(-1, 3)));
         assert_eq!(of(vec![None]), None);
         assert_eq!(span(1, 3).around(span(-4, 2)), span(-4, 3));
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["b", "a"]));
-        let texts = Span::of(&texts).unwrap().unwrap();
+        let texts = Span::from_values(&texts).unwrap().unwrap();
         assert_eq!((texts.low, texts.high), ("a".into(), "b".into()));
     }
 }

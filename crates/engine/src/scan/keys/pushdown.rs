@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use datafusion::common::Result;
 
 use super::bloom::Shape;
-use super::column_predicate::AskedColumn;
+use super::column_predicate::ColumnPredicate;
 use super::hashing::Hashing;
 use super::ordered::{OrderedKeys, Span};
-use super::pushed::{Likely, Sent};
-use crate::context::choice::Why;
+use super::pushed::{PushedKeyFilter, PushedKeys};
+use crate::context::choice::Reason;
 use crate::pushdown::predicate::Translator;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoint::Endpoint;
 
 /// A statement to which conditions on keys are added.
 #[derive(Debug, Clone, Copy)]
-pub struct Asking<'a> {
+pub struct KeyStatement<'a> {
     /// The scan of the statement.
     pub source: &'a S3SelectSource,
     /// The endpoint that runs the statement.
@@ -28,10 +28,10 @@ pub struct Asking<'a> {
 /// Bytes of a statement that surround a condition.
 const AROUND: usize = " WHERE () AND ()".len();
 
-impl<'a> Asking<'a> {
+impl<'a> KeyStatement<'a> {
     /// The statement of a scan, without keys so far.
     #[must_use]
-    pub fn of(source: &'a S3SelectSource, endpoint: &'a Endpoint) -> Self {
+    pub fn new(source: &'a S3SelectSource, endpoint: &'a Endpoint) -> Self {
         let bare = source.statement(None).map_or(0, |statement| statement.sql().len());
         let room = source.profile().max_expression_bytes.saturating_sub(bare + AROUND);
         Self { source, endpoint, room }
@@ -48,7 +48,7 @@ impl<'a> Asking<'a> {
     #[must_use]
     pub fn lists_pay(&self, keys: &KeysByColumn) -> bool {
         keys.iter().any(|(index, keys)| {
-            let column = AskedColumn::new(self, *index, keys, None, self.room);
+            let column = ColumnPredicate::new(self, *index, keys, None, self.room);
             column.hashed_keys().all(|(hashing, _)| hashing != Hashing::Binary)
         })
     }
@@ -56,12 +56,12 @@ impl<'a> Asking<'a> {
     /// The approximate number of keys of a column for which a condition of some form has room, if the rows' keys are
     /// assumed to be in a span; 0 if the store does not accept such a condition.
     #[must_use]
-    pub fn capacity(&self, index: usize, keys: &OrderedKeys, form: Form) -> usize {
-        let column = AskedColumn::new(self, index, keys, None, self.room);
+    pub fn capacity(&self, index: usize, keys: &OrderedKeys, form: KeyFilterForm) -> usize {
+        let column = ColumnPredicate::new(self, index, keys, None, self.room);
         let room = self.room.saturating_sub(column.around_span());
         match (form, column.hashed_keys().next()) {
-            (Form::Bounds, _) => 0,
-            (Form::Bloom(p), Some((hashing, key))) => hashing.capacity(p, room, &key),
+            (KeyFilterForm::Bounds, _) => 0,
+            (KeyFilterForm::Bloom(p), Some((hashing, key))) => hashing.capacity(p, room, &key),
             _ => column.listed(room),
         }
     }
@@ -73,27 +73,27 @@ impl<'a> Asking<'a> {
         &self,
         index: usize,
         keys: &OrderedKeys,
-        form: Form,
+        form: KeyFilterForm,
         each: usize,
-    ) -> Option<Likely> {
-        let column = AskedColumn::new(self, index, keys, None, self.room);
+    ) -> Option<PushedKeyFilter> {
+        let column = ColumnPredicate::new(self, index, keys, None, self.room);
         let room = self.room.saturating_sub(column.around_span());
         let all = keys.values.as_ref()?.len();
         match (form, column.hashed_keys().next()) {
-            (Form::Bounds, _) => None,
-            (Form::Bloom(wanted), Some((hashing, key))) => {
+            (KeyFilterForm::Bounds, _) => None,
+            (KeyFilterForm::Bloom(wanted), Some((hashing, key))) => {
                 let sent = hashing.fit(each, wanted, room, &key)?;
                 let bits = hashing.bits(Shape::new(all, sent));
-                Some(Likely::Hashed { hashing, keys: all, bits, wanted, sent })
+                Some(PushedKeyFilter::Hashed { hashing, keys: all, bits, wanted, sent })
             }
-            _ => (each <= column.listed(room)).then_some(Likely::OneOf(all)),
+            _ => (each <= column.listed(room)).then_some(PushedKeyFilter::OneOf(all)),
         }
     }
 }
 
 /// The form of a condition on keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Form {
+pub enum KeyFilterForm {
     /// Between the least and the greatest key.
     Bounds,
     /// A list of the keys; bounds if there are too many.
@@ -115,12 +115,19 @@ pub type Spans = BTreeMap<usize, Span>;
 /// # Errors
 ///
 /// If a condition cannot be evaluated locally.
-pub fn ask(asking: &Asking<'_>, keys: &KeysByColumn, form: Form, spans: &Spans) -> Result<Sent> {
-    let mut sent = Sent::default();
+pub fn push_down_keys(
+    asking: &KeyStatement<'_>,
+    keys: &KeysByColumn,
+    form: KeyFilterForm,
+    spans: &Spans,
+) -> Result<PushedKeys> {
+    let mut sent = PushedKeys::default();
     let mut room = asking.room;
     let mut columns: Vec<_> = keys
         .iter()
-        .map(|(index, keys)| (index, AskedColumn::new(asking, *index, keys, spans.get(index), 0)))
+        .map(|(index, keys)| {
+            (index, ColumnPredicate::new(asking, *index, keys, spans.get(index), 0))
+        })
         .collect();
     // A few keys select most and need the least room.
     columns.sort_by_key(|(_, column)| column.split.map_or(usize::MAX, |split| split.within.len()));
@@ -149,13 +156,13 @@ pub fn ask(asking: &Asking<'_>, keys: &KeysByColumn, form: Form, spans: &Spans) 
             Some((filter, likely)) => {
                 room = room.saturating_sub(filter.there.expr.to_string().len() + " AND ()".len());
                 sent.filters.push(filter);
-                if matches!(likely, Likely::Between { .. }) {
+                if matches!(likely, PushedKeyFilter::Between { .. }) {
                     sent.only_bounds.extend(refused.map(|why| (name.clone(), why)));
                 }
                 sent.columns.push((name, likely));
             }
             None => {
-                let why = refused.unwrap_or(Why::new("there is nothing to say about it"));
+                let why = refused.unwrap_or(Reason::new("there is nothing to say about it"));
                 sent.refused.push((name, why));
             }
         }

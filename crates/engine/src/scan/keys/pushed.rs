@@ -6,13 +6,13 @@ use sluicegate_costmodel::Terms;
 
 use super::bloom::Shape;
 use super::hashing::Hashing;
-use crate::context::choice::Why;
+use crate::context::choice::Reason;
 use crate::estimate::demand::BLOOM_CONTAINS;
 use crate::scan::s3_select::Filter;
 
 /// The condition on the keys of one column.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Likely {
+pub enum PushedKeyFilter {
     /// A value between two bounds.
     Between {
         /// The number of values between the bounds, for a countable type.
@@ -35,7 +35,7 @@ pub enum Likely {
     },
 }
 
-impl Likely {
+impl PushedKeyFilter {
     /// The terms that the store evaluates per row.
     #[must_use]
     pub fn terms(&self) -> Terms {
@@ -60,32 +60,32 @@ impl Likely {
 
 /// The conditions on keys of one statement.
 #[derive(Debug, Clone, Default)]
-pub struct Sent {
+pub struct PushedKeys {
     /// The conditions as filters.
     pub filters: Vec<Filter>,
     /// The conditions by column.
-    pub columns: Vec<(String, Likely)>,
+    pub columns: Vec<(String, PushedKeyFilter)>,
     /// The columns for which only bounds are sent although more was requested, with the reason.
-    pub only_bounds: Vec<(String, Why)>,
+    pub only_bounds: Vec<(String, Reason)>,
     /// The columns for which nothing is sent, with the reason.
-    pub refused: Vec<(String, Why)>,
+    pub refused: Vec<(String, Reason)>,
 }
 
 /// For example `bloom on k (27200 keys, 260715 bits, p = 0.01)`, or `bounds on k (no more: the store has no
 /// SUBSTRING)`.
-impl fmt::Display for Sent {
+impl fmt::Display for PushedKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         for (column, likely) in &self.columns {
             parts.push(match likely {
-                Likely::Between { .. } => {
+                PushedKeyFilter::Between { .. } => {
                     match self.only_bounds.iter().find(|(name, _)| name == column) {
                         Some((_, why)) => format!("bounds on {column} (no more: {why})"),
                         None => format!("bounds on {column}"),
                     }
                 }
-                Likely::OneOf(keys) => format!("list on {column} ({keys} keys)"),
-                Likely::Hashed { hashing, keys, bits, wanted, sent } => {
+                PushedKeyFilter::OneOf(keys) => format!("list on {column} ({keys} keys)"),
+                PushedKeyFilter::Hashed { hashing, keys, bits, wanted, sent } => {
                     let bloom = match hashing {
                         Hashing::Binary => "binary bloom",
                         Hashing::Substring => "bloom",
@@ -105,14 +105,14 @@ impl fmt::Display for Sent {
     }
 }
 
-impl Sent {
+impl PushedKeys {
     /// The probability that a row passes whose value in a column is no key but lies between the bounds of the keys.
     #[must_use]
     pub fn wrong_yes(&self, column: &str) -> f64 {
         match self.columns.iter().find(|(name, _)| name == column) {
-            None | Some((_, Likely::Between { .. })) => 1.0,
-            Some((_, Likely::OneOf(_))) => 0.0,
-            Some((_, Likely::Hashed { sent, .. })) => *sent,
+            None | Some((_, PushedKeyFilter::Between { .. })) => 1.0,
+            Some((_, PushedKeyFilter::OneOf(_))) => 0.0,
+            Some((_, PushedKeyFilter::Hashed { sent, .. })) => *sent,
         }
     }
 
@@ -120,8 +120,8 @@ impl Sent {
     #[must_use]
     pub fn least_p(&self) -> Option<f64> {
         let each = self.columns.iter().filter_map(|(_, likely)| match likely {
-            Likely::Hashed { sent, .. } => Some(*sent),
-            Likely::Between { .. } | Likely::OneOf(_) => None,
+            PushedKeyFilter::Hashed { sent, .. } => Some(*sent),
+            PushedKeyFilter::Between { .. } | PushedKeyFilter::OneOf(_) => None,
         });
         each.reduce(f64::min)
     }
@@ -132,16 +132,16 @@ impl Sent {
         self.columns.iter().any(|(name, likely)| {
             name == column
                 && match likely {
-                    Likely::Between { .. } => false,
-                    Likely::OneOf(_) => true,
-                    Likely::Hashed { wanted, sent, .. } => wanted == sent,
+                    PushedKeyFilter::Between { .. } => false,
+                    PushedKeyFilter::OneOf(_) => true,
+                    PushedKeyFilter::Hashed { wanted, sent, .. } => wanted == sent,
                 }
         })
     }
 
     /// Replaces the condition on a column.
     #[must_use]
-    pub fn with(&self, column: &str, likely: Likely) -> Self {
+    pub fn with(&self, column: &str, likely: PushedKeyFilter) -> Self {
         let mut with = self.clone();
         with.columns.retain(|(name, _)| name != column);
         with.refused.retain(|(name, _)| name != column);
@@ -163,12 +163,12 @@ impl Sent {
         };
         let shares = self.columns.iter().map(|(_, likely)| match likely {
             // Each of the values between the bounds occurs in at most one of `domain` rows.
-            Likely::Between { values } => match (values, domain) {
+            PushedKeyFilter::Between { values } => match (values, domain) {
                 (Some(values), Some(domain)) => (values / domain.max(1.0)).min(1.0),
                 _ => BETWEEN,
             },
-            Likely::OneOf(keys) => of(*keys),
-            Likely::Hashed { keys, sent, .. } => of(*keys) + (1.0 - of(*keys)) * sent,
+            PushedKeyFilter::OneOf(keys) => of(*keys),
+            PushedKeyFilter::Hashed { keys, sent, .. } => of(*keys) + (1.0 - of(*keys)) * sent,
         });
         shares.fold(1.0, f64::min)
     }

@@ -28,7 +28,7 @@ const AT_ONCE: usize = 8;
 /// Looks at parts of the files of a scan. The spans are guesses: a few records stand for those around them. A look
 /// that fails returns no spans.
 #[derive(Debug, Clone, Copy)]
-pub struct Looking<'a> {
+pub struct RangeSampler<'a> {
     source: &'a S3SelectSource,
     select: &'a FileSelect,
     metrics: &'a NodeMetrics,
@@ -36,7 +36,7 @@ pub struct Looking<'a> {
     bytes: u64,
 }
 
-impl<'a> Looking<'a> {
+impl<'a> RangeSampler<'a> {
     /// Looks for a scan whose records have `record_bytes` bytes on average. Requests are counted in `metrics`.
     #[must_use]
     pub fn new(
@@ -45,7 +45,7 @@ impl<'a> Looking<'a> {
         metrics: &'a NodeMetrics,
         record_bytes: f64,
     ) -> Self {
-        Self { source, select, metrics, bytes: look_bytes(record_bytes) }
+        Self { source, select, metrics, bytes: sample_bytes(record_bytes) }
     }
 
     /// Returns whether a look takes a request; none if looks are not possible.
@@ -95,7 +95,7 @@ impl<'a> Looking<'a> {
     async fn records(&self, columns: &[usize], file: &PartitionedFile, start: u64) -> Spans {
         let end = (start + self.bytes).min(file.object_meta.size);
         let asked = file.clone().with_range(start as i64, end as i64);
-        match self.ask(columns, &asked).await {
+        match self.fetch_sample(columns, &asked).await {
             Ok(batches) => spans(columns, &batches).unwrap_or_default(),
             Err(why) => {
                 let object = &file.object_meta.location;
@@ -105,7 +105,7 @@ impl<'a> Looking<'a> {
         }
     }
 
-    async fn ask(
+    async fn fetch_sample(
         &self,
         columns: &[usize],
         part: &PartitionedFile,
@@ -131,7 +131,8 @@ impl<'a> Looking<'a> {
             let bounds = StatisticsConverter::try_new(name, declared, parquet).ok()?;
             let least = bounds.row_group_mins(footer.row_groups()).ok()?;
             let greatest = bounds.row_group_maxes(footer.row_groups()).ok()?;
-            let (least, greatest) = (Span::of(&least).ok()??, Span::of(&greatest).ok()??);
+            let (least, greatest) =
+                (Span::from_values(&least).ok()??, Span::from_values(&greatest).ok()??);
             Some((*column, least.around(greatest)))
         });
         seen.collect()
@@ -140,7 +141,7 @@ impl<'a> Looking<'a> {
 
 /// The bytes of a look at records of a table.
 #[must_use]
-pub fn look_bytes(record_bytes: f64) -> u64 {
+pub fn sample_bytes(record_bytes: f64) -> u64 {
     ((RECORDS * record_bytes) as u64).clamp(BYTES.0, BYTES.1)
 }
 
@@ -148,7 +149,7 @@ fn spans(columns: &[usize], batches: &[RecordBatch]) -> Result<Spans> {
     let mut seen: Spans = BTreeMap::new();
     for batch in batches {
         for (column, values) in columns.iter().zip(batch.columns()) {
-            let Some(span) = Span::of(values)? else { continue };
+            let Some(span) = Span::from_values(values)? else { continue };
             let span = match seen.remove(column) {
                 Some(known) => known.around(span),
                 None => span,

@@ -22,7 +22,7 @@ use object_store::ObjectStore;
 use sluicegate_s3select::profile::Exactness;
 
 use super::{Filter, S3SelectSource, Split};
-use crate::pushdown::dynamic_filters::{Arriving, arrives};
+use crate::pushdown::dynamic_filters::{DynamicFilter, arrives};
 use crate::store::endpoints::resolve;
 
 /// Returns true if DataFusion may treat the two sides of each equality of a filter as equivalent, that is, if one
@@ -124,7 +124,7 @@ impl FileSource for S3SelectSource {
             if arrives(&filter) {
                 // With a limit, no arriving filter may be used: the limit counts the rows that pass the plan's
                 // filters only.
-                let new = Arriving::new(filter);
+                let new = DynamicFilter::new(filter);
                 let known = source.arriving.iter().any(|known| known.ids() == new.ids());
                 let sound = new.is_about_its_columns() && self.reads(&new.filter);
                 if self.limit.is_none() && !known && sound {

@@ -9,11 +9,11 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use datafusion::physical_plan::expressions::Literal;
 use sluicegate_s3select::dialect::ast::Expr;
-use sluicegate_s3select::profile::{EndpointProfile, Exactness};
+use sluicegate_s3select::profile::{Exactness, StoreCapabilities};
 
 use super::S3SelectSource;
-use crate::context::choice::Why;
-use crate::pushdown::dynamic_filters::{Arriving, ArrivingKeys};
+use crate::context::choice::Reason;
+use crate::pushdown::dynamic_filters::{DynamicFilter, DynamicKeys};
 use crate::pushdown::predicate::Pushed;
 use crate::pushdown::statement::Statement;
 use crate::scan::keys::Keys;
@@ -123,14 +123,14 @@ impl S3SelectSource {
     #[must_use]
     pub fn with_arriving_filter(&self, filter: Arc<dyn PhysicalExpr>) -> Self {
         let mut with = self.clone();
-        with.arriving.push(Arriving::new(filter));
+        with.arriving.push(DynamicFilter::new(filter));
         with
     }
 
     /// Marks the arriving filters with these ids as keys of a join; those without a value in the map are removed.
     /// None if the scan has no arriving filters.
     #[must_use]
-    pub fn with_keys_of_joins(&self, joins: &HashMap<u64, Option<ArrivingKeys>>) -> Option<Self> {
+    pub fn with_keys_of_joins(&self, joins: &HashMap<u64, Option<DynamicKeys>>) -> Option<Self> {
         if self.arriving.is_empty() {
             return None;
         }
@@ -145,7 +145,7 @@ impl S3SelectSource {
 
     /// The filters whose values are not known before the query runs.
     #[must_use]
-    pub fn arriving(&self) -> &[Arriving] {
+    pub fn arriving(&self) -> &[DynamicFilter] {
         &self.arriving
     }
 
@@ -158,7 +158,7 @@ impl S3SelectSource {
         let (mut keys, mut filters) = (Keys::Any, Vec::new());
         for arriving in self.arriving.iter().filter(|arriving| arriving.keys.is_some()) {
             let now = snapshot_physical_expr(Arc::clone(&arriving.filter))?;
-            keys = keys.both(Keys::of(&now, self.table_schema.table_schema()));
+            keys = keys.both(Keys::from_filter(&now, self.table_schema.table_schema()));
             filters.push(KeyFilter { now, one_key: arriving.has_one_key() });
         }
         Ok((keys.about(|column| self.columns().contains(&column)), filters))
@@ -191,17 +191,19 @@ impl S3SelectSource {
 
     /// The reason why the store cannot look a column's values up in a Bloom filter.
     #[must_use]
-    pub fn no_bloom(&self, column: &Arc<dyn PhysicalExpr>) -> Why {
-        let EndpointProfile { name, syntax, .. } = self.profile();
+    pub fn no_bloom(&self, column: &Arc<dyn PhysicalExpr>) -> Reason {
+        let StoreCapabilities { name, syntax, .. } = self.profile();
         if !syntax.bloom && !syntax.substring {
-            return Why::new(format!(
+            return Reason::new(format!(
                 "a Bloom filter needs SUBSTRING or BLOOM_CONTAINS, and the store has neither \
                  (profile `{name}`)"
             ));
         }
         let data_type = column.data_type(self.file_schema());
         let of = data_type.map(|it| format!(" {}", sql_type(&it))).unwrap_or_default();
-        Why::new(format!("the store has no Bloom filter of values of type{of} (profile `{name}`)"))
+        Reason::new(format!(
+            "the store has no Bloom filter of values of type{of} (profile `{name}`)"
+        ))
     }
 
     /// Returns true if all columns of an arriving filter are read, so that the filter can count rows.
@@ -218,7 +220,7 @@ impl S3SelectSource {
         &self,
         endpoint: &Endpoint,
         filter: Arc<dyn PhysicalExpr>,
-    ) -> Result<Self, Why> {
+    ) -> Result<Self, Reason> {
         let there = self.translate(endpoint, &filter)?;
         if there.exactness != Exactness::Exact {
             return Err("the store can apply the filter only roughly".into());
@@ -272,7 +274,7 @@ impl S3SelectSource {
         &self,
         endpoint: &Endpoint,
         filter: &Arc<dyn PhysicalExpr>,
-    ) -> Result<Pushed, Why> {
+    ) -> Result<Pushed, Reason> {
         let there = self.there(filter)?;
         let mut filters = self.filters.clone();
         filters.push(Filter { here: Arc::clone(filter), there: there.clone() });
@@ -281,10 +283,10 @@ impl S3SelectSource {
     }
 
     /// Translates a filter over the table's columns to the store's language.
-    pub(super) fn there(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Pushed, Why> {
+    pub(super) fn there(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Pushed, Reason> {
         let there = self.translator().filter(filter).ok_or_else(|| {
             let name = &self.profile.name;
-            Why::new(format!(
+            Reason::new(format!(
                 "S3 Select has no equivalent that profile `{name}` evaluates the same"
             ))
         })?;
@@ -303,7 +305,7 @@ impl S3SelectSource {
     /// # Errors
     ///
     /// The reason why it does not.
-    pub fn takes_with(&self, endpoint: &Endpoint, filters: &[Filter]) -> Result<(), Why> {
+    pub fn takes_with(&self, endpoint: &Endpoint, filters: &[Filter]) -> Result<(), Reason> {
         let all: Vec<_> = self.filters.iter().chain(filters).cloned().collect();
         self.may_be_sent(endpoint, &all, None)
     }
@@ -314,7 +316,7 @@ impl S3SelectSource {
         endpoint: &Endpoint,
         filters: &[Filter],
         limit: Option<usize>,
-    ) -> Result<(), Why> {
+    ) -> Result<(), Reason> {
         let statement = self.statement_with(filters, limit).ok_or_else(|| self.unsendable())?;
         endpoint.takes(&statement, &self.format)
     }

@@ -18,11 +18,13 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use sluicegate_s3select::profile::{DataFormat, EndpointProfile, Exactness, Operation, TypeClass};
+use sluicegate_s3select::profile::{
+    DataFormat, Exactness, Operation, StoreCapabilities, TypeClass,
+};
 use sluicegate_s3select::request::{InputFormat, JsonType};
 
-use crate::context::choice::Why;
-use crate::pushdown::dynamic_filters::Arriving;
+use crate::context::choice::Reason;
+use crate::pushdown::dynamic_filters::DynamicFilter;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::predicate::Translator;
 use crate::pushdown::statement::{Statement, is_sendable};
@@ -43,14 +45,14 @@ pub struct S3SelectSource {
     /// The endpoint's name, by which the session finds it.
     endpoint: Arc<str>,
     /// The capabilities of that endpoint.
-    profile: Arc<EndpointProfile>,
+    profile: Arc<StoreCapabilities>,
     format: TableFormat,
     get: GetScan,
     table_schema: TableSchema,
     projection: SplitProjection,
     filters: Vec<Filter>,
     /// Filters whose values are not known before the query runs.
-    arriving: Vec<Arriving>,
+    arriving: Vec<DynamicFilter>,
     /// The most rows wanted of a file, once that is known.
     limit: Option<usize>,
     split: Split,
@@ -61,13 +63,13 @@ pub struct S3SelectSource {
 
 /// The properties of a Select scan that its plan decided, apart from the files.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct SelectPushdown {
     /// The output of the scan, over the table's columns.
     pub projection: ProjectionExprs,
     /// The filters that the store applies, over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
     /// Filters whose values are not known before the query runs, over the table's columns.
-    pub arriving: Vec<Arriving>,
+    pub arriving: Vec<DynamicFilter>,
     /// The most rows wanted of a file.
     pub limit: Option<usize>,
     /// The division of files among statements.
@@ -89,9 +91,9 @@ impl S3SelectSource {
         config: &FileScanConfig,
         endpoint: &Arc<Endpoint>,
         options: &ConfigOptions,
-    ) -> Result<FileScanConfig, Why> {
+    ) -> Result<FileScanConfig, Reason> {
         let batch_size = options.execution.batch_size.get();
-        let source = Self::over(config, endpoint, Split::of(options), batch_size)?;
+        let source = Self::over(config, endpoint, Split::from_options(options), batch_size)?;
         source.may_be_sent(endpoint, &[], config.limit)?;
         let source: Arc<dyn FileSource> = Arc::new(source);
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
@@ -103,7 +105,11 @@ impl S3SelectSource {
     /// # Errors
     ///
     /// The reason: the store cannot read such files, or does not accept the filters or the statement.
-    pub fn asking(config: &FileScanConfig, endpoint: &Endpoint, asked: Asked) -> Result<Self, Why> {
+    pub fn try_with_pushdown(
+        config: &FileScanConfig,
+        endpoint: &Endpoint,
+        asked: SelectPushdown,
+    ) -> Result<Self, Reason> {
         let mut source = Self::over(config, endpoint, asked.split, asked.batch_size)?;
         source.projection = SplitProjection::new(source.file_schema(), &asked.projection);
         source.limit = asked.limit;
@@ -116,7 +122,7 @@ impl S3SelectSource {
         let statement = source.statement(source.limit).ok_or_else(|| source.unsendable())?;
         match source.profile.allows(&statement.query) {
             Ok(()) => Ok(source),
-            Err(refusal) => Err(Why::new(refusal.to_string())),
+            Err(refusal) => Err(Reason::new(refusal.to_string())),
         }
     }
 
@@ -126,10 +132,10 @@ impl S3SelectSource {
         endpoint: &Endpoint,
         split: Split,
         batch_size: usize,
-    ) -> Result<Self, Why> {
+    ) -> Result<Self, Reason> {
         if !endpoint.profile().has_select() {
             let name = &endpoint.profile().name;
-            return Err(Why::new(if *name == EndpointProfile::unknown().name {
+            return Err(Reason::new(if *name == StoreCapabilities::unknown().name {
                 format!(
                     "nothing is known of the store (profile `{name}`): probe it, or name its profile"
                 )
@@ -137,8 +143,8 @@ impl S3SelectSource {
                 format!("the store has no S3 Select (profile `{name}`)")
             }));
         }
-        let format =
-            TableFormat::of(config).ok_or("S3 Select reads files of this kind differently")?;
+        let format = TableFormat::from_scan(config)
+            .ok_or("S3 Select reads files of this kind differently")?;
         let is_document = matches!(format.input.format, InputFormat::Json(JsonType::Document));
         let counted = endpoint.profile().exactness(
             DataFormat::JsonDocument,
@@ -150,7 +156,7 @@ impl S3SelectSource {
                         is not known"
                 .into());
         }
-        let get = GetScan::of(config).ok_or("the scan computes more than columns")?;
+        let get = GetScan::from_scan(config).ok_or("the scan computes more than columns")?;
         let original = config.file_source();
         let table_schema = original.table_schema().clone();
         let projection = match original.projection() {
@@ -176,8 +182,8 @@ impl S3SelectSource {
 
     /// The properties of the scan that its plan decided.
     #[must_use]
-    pub fn asked(&self) -> Asked {
-        Asked {
+    pub fn pushdown(&self) -> SelectPushdown {
+        SelectPushdown {
             projection: self.projection.source.clone(),
             filters: self.filters.iter().map(|filter| Arc::clone(&filter.here)).collect(),
             arriving: self.arriving.clone(),
@@ -195,12 +201,12 @@ impl S3SelectSource {
     }
 
     /// The reason why the scan has no statement.
-    fn unsendable(&self) -> Why {
+    fn unsendable(&self) -> Reason {
         let (name, translator) = (&self.profile.name, self.translator());
         let mut fields = self.columns().iter().map(|index| self.file_schema().field(*index));
         let sendable = |of: &DataType| is_sendable(self.format.style, &translator, of);
         let Some(field) = fields.find(|field| !sendable(field.data_type())) else {
-            return Why::new(format!(
+            return Reason::new(format!(
                 "rows are not known to be counted exactly by a store of profile `{name}`"
             ));
         };
@@ -208,7 +214,7 @@ impl S3SelectSource {
             DataType::Float16 | DataType::Float32 => "in files with DOUBLE it can be",
             _ => "queries that do not read it can be sent",
         };
-        Why::new(format!(
+        Reason::new(format!(
             "column {} of type {} cannot be sent by a store of profile `{name}` and read back the \
              same: {helps}",
             field.name(),
@@ -272,7 +278,7 @@ impl S3SelectSource {
 
     /// Limits the number of concurrent files to the session's number of partitions.
     #[must_use]
-    pub fn in_turn(&self) -> Self {
+    pub fn sequential(&self) -> Self {
         Self { split: Split { partitions: 0, ..self.split }, ..self.clone() }
     }
 
@@ -296,7 +302,7 @@ impl S3SelectSource {
 
     /// The capabilities of the endpoint.
     #[must_use]
-    pub fn profile(&self) -> &EndpointProfile {
+    pub fn profile(&self) -> &StoreCapabilities {
         &self.profile
     }
 

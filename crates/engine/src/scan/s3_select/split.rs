@@ -19,8 +19,9 @@ pub struct Split {
 impl Split {
     /// The division that the session's options request.
     #[must_use]
-    pub fn of(options: &ConfigOptions) -> Self {
-        let SluiceOptions { range_bytes, select_partitions, .. } = SluiceOptions::of(options);
+    pub fn from_options(options: &ConfigOptions) -> Self {
+        let SluiceOptions { range_bytes, select_partitions, .. } =
+            SluiceOptions::from_options(options);
         Self { range_bytes, partitions: select_partitions.get() }
     }
 

@@ -49,7 +49,7 @@ pub(super) fn failed(what: &'static str, path: &Path, error: io::Error) -> Error
 
 /// A file that is being written.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct AtomicFile {
     staged: Arc<Staged>,
     offset: u64,
 }
@@ -65,7 +65,7 @@ struct Staged {
     open: Mutex<Option<(File, PathBuf)>>,
 }
 
-impl Written {
+impl AtomicFile {
     /// Creates the temporary file.
     pub(super) fn begin(path: PathBuf, replaces: bool, folders: Arc<Folders>) -> Result<Self> {
         let open = open(&path, &folders).map_err(|error| failed("cannot write", &path, error))?;
@@ -172,7 +172,7 @@ fn aborted() -> Error {
 }
 
 #[async_trait]
-impl MultipartUpload for Written {
+impl MultipartUpload for AtomicFile {
     fn put_part(&mut self, data: PutPayload) -> UploadPart {
         let (staged, offset) = (Arc::clone(&self.staged), self.offset);
         self.offset += data.content_length() as u64;
@@ -194,7 +194,7 @@ impl MultipartUpload for Written {
     }
 }
 
-impl Drop for Written {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         self.staged.abort();
     }
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     async fn written(path: &Path, replaces: bool, bytes: &'static str) -> Result<PutResult> {
-        let mut file = Written::begin(path.to_owned(), replaces, Arc::default())?;
+        let mut file = AtomicFile::begin(path.to_owned(), replaces, Arc::default())?;
         file.put_part(bytes.into()).await?;
         file.complete().await
     }
@@ -214,8 +214,8 @@ mod tests {
     async fn of_two_writes_at_once_the_second_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        let mut first = Written::begin(path.clone(), false, Arc::default()).unwrap();
-        let mut second = Written::begin(path.clone(), false, Arc::default()).unwrap();
+        let mut first = AtomicFile::begin(path.clone(), false, Arc::default()).unwrap();
+        let mut second = AtomicFile::begin(path.clone(), false, Arc::default()).unwrap();
         first.put_part("first".into()).await.unwrap();
         second.put_part("second".into()).await.unwrap();
         first.complete().await.unwrap();
@@ -231,7 +231,7 @@ mod tests {
     async fn what_is_not_completed_goes_and_so_do_its_folders() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p=1/q=2/a.csv");
-        let mut file = Written::begin(path.clone(), false, Arc::default()).unwrap();
+        let mut file = AtomicFile::begin(path.clone(), false, Arc::default()).unwrap();
         file.put_part("a".into()).await.unwrap();
         drop(file);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -28,7 +28,7 @@ use object_store::{
     Result,
 };
 
-use self::atomic_file::Written;
+use self::atomic_file::AtomicFile;
 pub(crate) use self::folders::Folders;
 use crate::context::notes::Notes;
 use crate::store::staging::create_only::OnlyNew;
@@ -60,9 +60,9 @@ impl LocalStore {
         self.files.path_to_filesystem(location)
     }
 
-    async fn begin(&self, location: &Path, replaces: bool) -> Result<Written> {
+    async fn begin(&self, location: &Path, replaces: bool) -> Result<AtomicFile> {
         let (path, folders) = (self.path(location)?, Arc::clone(&self.folders));
-        blocking(move || Written::begin(path, replaces, folders)).await
+        blocking(move || AtomicFile::begin(path, replaces, folders)).await
     }
 }
 

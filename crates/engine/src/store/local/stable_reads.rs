@@ -22,7 +22,7 @@ use super::blocking;
 const CHUNK: u64 = 1 << 20;
 
 /// A file that is being read.
-struct Reading {
+struct LocalRead {
     file: File,
     path: PathBuf,
     range: Range<u64>,
@@ -35,7 +35,7 @@ pub(super) fn checked(answer: GetResult) -> GetResult {
     let GetResult { payload, meta, range, attributes } = answer;
     let payload = match payload {
         GetResultPayload::File(file, path) => {
-            let reading = Reading { file, path, range: range.clone(), meta: meta.clone() };
+            let reading = LocalRead { file, path, range: range.clone(), meta: meta.clone() };
             GetResultPayload::Stream(chunks(reading))
         }
         stream @ GetResultPayload::Stream(_) => stream,
@@ -43,7 +43,7 @@ pub(super) fn checked(answer: GetResult) -> GetResult {
     GetResult { payload, meta, range, attributes }
 }
 
-fn chunks(reading: Reading) -> BoxStream<'static, Result<Bytes>> {
+fn chunks(reading: LocalRead) -> BoxStream<'static, Result<Bytes>> {
     let chunks = futures::stream::try_unfold(reading, |mut reading| async move {
         if reading.range.is_empty() {
             return Ok(None);
@@ -57,7 +57,7 @@ fn chunks(reading: Reading) -> BoxStream<'static, Result<Bytes>> {
     chunks.boxed()
 }
 
-impl Reading {
+impl LocalRead {
     fn chunk(&mut self) -> Result<Bytes> {
         let wanted = (self.range.end - self.range.start).min(CHUNK);
         let bytes = read(&mut self.file, self.range.start, wanted);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use datafusion::datasource::listing::PartitionedFile;
-use sluicegate_costmodel::{Bytes, Format, Rows, Scanned, Terms};
+use sluicegate_costmodel::{Bytes, Format, Rows, ScanWork, Terms};
 
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::statement::Statement;
@@ -42,7 +42,7 @@ impl Scans {
             Format::Csv | Format::Json => scanned.as_f64() / self.bytes.max(1.0),
         };
         let rows = Rows::from_f64(self.rows * share);
-        endpoint.hardware.store_time(&Scanned {
+        endpoint.hardware.store_time(&ScanWork {
             format: self.format,
             bytes: scanned,
             rows,
@@ -50,7 +50,7 @@ impl Scans {
             // Answers do not contain the number; it is at most that of all rows.
             passing: rows,
             items: self.items,
-            ..Scanned::default()
+            ..ScanWork::default()
         })
     }
 }

@@ -21,12 +21,12 @@ const LENGTH: usize = 240;
 /// statements. Those of single partitions, in `EXPLAIN ANALYZE VERBOSE`, show them whole.
 #[derive(Debug)]
 pub(super) struct StatementsMetric {
-    sent: Mutex<Vec<Sent>>,
+    sent: Mutex<Vec<SentStatement>>,
     whole: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Sent {
+struct SentStatement {
     kind: Kind,
     text: String,
 }
@@ -35,14 +35,14 @@ struct Sent {
 #[derive(Debug, Clone, PartialEq)]
 struct Kind {
     columns: Projection,
-    condition: HashSet<Part>,
+    condition: HashSet<ExprShape>,
 }
 
 /// An element of a condition without its values: a form of expression, or a function.
-type Part = (Discriminant<Expr>, Option<Function>);
+type ExprShape = (Discriminant<Expr>, Option<Function>);
 
 impl Kind {
-    fn of(statement: &Statement) -> Self {
+    fn classify(statement: &Statement) -> Self {
         let mut condition = HashSet::new();
         let mut left: Vec<&Expr> = statement.query.filter.iter().collect();
         while let Some(expr) = left.pop() {
@@ -70,20 +70,20 @@ impl StatementsMetric {
         if sent.len() == MOST {
             return;
         }
-        let kind = Kind::of(statement);
+        let kind = Kind::classify(statement);
         if sent.iter().all(|known| known.kind != kind) {
-            sent.push(Sent { kind, text: statement.sql() });
+            sent.push(SentStatement { kind, text: statement.sql() });
         }
     }
 
-    fn sent(&self) -> MutexGuard<'_, Vec<Sent>> {
+    fn sent(&self) -> MutexGuard<'_, Vec<SentStatement>> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Display for StatementsMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, Sent { text, .. }) in self.sent().iter().enumerate() {
+        for (number, SentStatement { text, .. }) in self.sent().iter().enumerate() {
             if number > 0 {
                 f.write_str("; ")?;
             }

@@ -118,7 +118,10 @@ impl OpenStaging {
     ///
     /// If the writes were aborted meanwhile, if no new object replaces the old ones, or if the store does not
     /// complete or remove an object. Uploads that are incomplete then are aborted.
-    pub async fn commit_replacing(self, replaced: Vec<Replaced>) -> Result<(), CommitError> {
+    pub async fn commit_replacing(
+        self,
+        replaced: Vec<OverwrittenObject>,
+    ) -> Result<(), CommitError> {
         // As a task of its own, a commit that has begun runs to its end even if the query is dropped.
         let staging = Arc::clone(&self.staging);
         let commit = self.staging.spawn(async move { staging.commit(replaced).await });
@@ -305,7 +308,7 @@ impl Staging {
         self.state.try_read().is_ok_and(|state| state.closed)
     }
 
-    async fn commit(&self, replaced: Vec<Replaced>) -> Result<(), CommitError> {
+    async fn commit(&self, replaced: Vec<OverwrittenObject>) -> Result<(), CommitError> {
         // The lock is held to the end, so that an abort waits.
         let mut state = self.state.write().await;
         let staged = state.close().map_err(CommitError::NotVisible)?;
@@ -326,10 +329,10 @@ impl Staging {
         match Self::complete_each(uploads, objects, &mut visible).await {
             Ok(()) => Ok(()),
             // The object may have replaced an older one, and must not be removed then.
-            Err(Failed { location, error, outcome: Outcome::Unknown }) if is_only => {
+            Err(FailedWrite { location, error, outcome: Outcome::Unknown }) if is_only => {
                 Err(CommitError::Unknown { location, error })
             }
-            Err(Failed { error, .. }) => match remove(visible).await {
+            Err(FailedWrite { error, .. }) => match remove(visible).await {
                 Ok(()) => Err(CommitError::NotVisible(error)),
                 Err(left) => Err(CommitError::NotVisible(partly(&error, &left))),
             },
@@ -339,10 +342,10 @@ impl Staging {
     async fn complete_each(
         uploads: Vec<Arc<Upload>>,
         objects: Vec<Object>,
-        visible: &mut Vec<Replaced>,
-    ) -> Result<(), Failed> {
+        visible: &mut Vec<OverwrittenObject>,
+    ) -> Result<(), FailedWrite> {
         let unfinished = uploads.iter().find(|upload| !upload.is_finished());
-        let mut failed = unfinished.map(|upload| Failed {
+        let mut failed = unfinished.map(|upload| FailedWrite {
             location: upload.location.clone(),
             error: unfinished_error(&upload.location),
             outcome: Outcome::NotWritten,
@@ -365,7 +368,7 @@ impl Staging {
                 appeared => appeared,
             };
             let Err(mut error) = completed else {
-                visible.push(Replaced { store, location });
+                visible.push(OverwrittenObject { store, location });
                 continue;
             };
             abort(&location, inner).await;
@@ -378,9 +381,9 @@ impl Staging {
                 Some(_) if is_conflict(&error) => Outcome::Unknown,
                 _ => of_upload(&*store, &location, &error).await,
             };
-            failed = Some(Failed { location: location.clone(), error, outcome });
+            failed = Some(FailedWrite { location: location.clone(), error, outcome });
             if outcome != Outcome::NotWritten {
-                visible.push(Replaced { store, location });
+                visible.push(OverwrittenObject { store, location });
             }
         }
         if let Some(error) = failed {
@@ -402,11 +405,11 @@ impl Staging {
                 Ok(_) => Ok(()),
                 Err(error) => match of_object(&*store, &location, &payload, &error).await {
                     Outcome::Written => Ok(()),
-                    outcome => Err(Failed { location: location.clone(), error, outcome }),
+                    outcome => Err(FailedWrite { location: location.clone(), error, outcome }),
                 },
             };
-            if !matches!(outcome, Err(Failed { outcome: Outcome::NotWritten, .. })) {
-                visible.push(Replaced { store, location });
+            if !matches!(outcome, Err(FailedWrite { outcome: Outcome::NotWritten, .. })) {
+                visible.push(OverwrittenObject { store, location });
             }
             outcome?;
         }
@@ -427,7 +430,7 @@ impl Staging {
 }
 
 /// An object that was not written, or possibly not.
-struct Failed {
+struct FailedWrite {
     location: Path,
     error: object_store::Error,
     outcome: Outcome,
@@ -435,7 +438,7 @@ struct Failed {
 
 /// An object that new ones replace.
 #[derive(Debug)]
-pub struct Replaced {
+pub struct OverwrittenObject {
     /// The store of the object.
     pub store: Arc<dyn ObjectStore>,
     /// The path of the object in its store.
@@ -470,8 +473,8 @@ pub enum CommitError {
 /// The number of objects that are removed in parallel.
 const REMOVED_AT_ONCE: usize = 16;
 
-async fn remove(replaced: Vec<Replaced>) -> Result<(), CommitError> {
-    let removed = stream::iter(replaced).map(|Replaced { store, location }| async move {
+async fn remove(replaced: Vec<OverwrittenObject>) -> Result<(), CommitError> {
+    let removed = stream::iter(replaced).map(|OverwrittenObject { store, location }| async move {
         match store.delete(&location).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => None,
             Err(error) => Some((location, error)),

@@ -15,7 +15,7 @@ use crate::context::notes::some_of;
 
 /// The treatment of existing objects by COPY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Existing {
+pub(crate) enum OverwriteMode {
     /// COPY fails if there are any.
     #[default]
     Refused,
@@ -25,7 +25,7 @@ pub(crate) enum Existing {
     Replaced,
 }
 
-impl Existing {
+impl OverwriteMode {
     /// Removes the options about existing objects from those of a statement, and returns their meaning.
     pub(crate) fn take(options: &mut Vec<(String, Value)>) -> Result<Self> {
         let mut existing = Self::default();
@@ -58,14 +58,14 @@ impl Existing {
     ///
     /// If there are objects and the treatment is `Refused`, if all objects of a bucket would be removed, if a single
     /// object cannot be appended to, or if the place cannot be listed.
-    pub(crate) async fn at(self, copy: &CopyTo, state: &SessionState) -> Result<Replaced> {
+    pub(crate) async fn at(self, copy: &CopyTo, state: &SessionState) -> Result<Overwrites> {
         let place = ListingTableUrl::parse(&copy.output_url)?;
         let is_single = !place.is_collection() && place.file_extension().is_some();
         if is_single && self == Self::Kept {
             return plan_err!("{} is an object, to which nothing can be appended", copy.output_url);
         }
         let leaves_columns = self != Self::Kept;
-        let mut new = Replaced { urls: Vec::new(), leaves_columns, may_replace: false };
+        let mut new = Overwrites { urls: Vec::new(), leaves_columns, may_replace: false };
         if self == Self::Kept || (is_single && self == Self::Replaced) {
             new.may_replace = is_single;
             return Ok(new);
@@ -103,7 +103,7 @@ impl Existing {
         let root = place.object_store();
         let url = |object: &ObjectMeta| format!("{}{}", root.as_str(), object.location);
         Ok(match self {
-            Self::Replaced => Replaced { urls: there.iter().map(url).collect(), ..new },
+            Self::Replaced => Overwrites { urls: there.iter().map(url).collect(), ..new },
             _ => new,
         })
     }
@@ -112,7 +112,7 @@ impl Existing {
 /// The objects that are removed once the statement's objects are visible, with related settings. Rules find this
 /// value among the options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Replaced {
+pub(crate) struct Overwrites {
     /// The URLs of the objects, with unescaped paths.
     pub(crate) urls: Vec<String>,
     /// True if a file with the columns is written even without rows, because the columns would be lost otherwise.
@@ -121,35 +121,35 @@ pub(crate) struct Replaced {
     pub(crate) may_replace: bool,
 }
 
-impl Replaced {
+impl Overwrites {
     /// Returns the objects that the statement of these options replaces.
-    pub(crate) fn of(options: &ConfigOptions) -> Self {
+    pub(crate) fn from_options(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().cloned().unwrap_or_default()
     }
 }
 
-carried!(Replaced, "sluice_replaced", "what is replaced has no option `{}`");
+carried!(Overwrites, "sluice_replaced", "what is replaced has no option `{}`");
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(options: &[(&str, &str)], expected: Option<Existing>) {
+    fn check(options: &[(&str, &str)], expected: Option<OverwriteMode>) {
         let text = |text: &str| Value::SingleQuotedString(text.to_owned());
         let mut options: Vec<(String, Value)> =
             options.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect();
         options.push(("format.delimiter".to_owned(), text(";")));
-        assert_eq!(Existing::take(&mut options).ok(), expected);
+        assert_eq!(OverwriteMode::take(&mut options).ok(), expected);
         assert_eq!(options.len(), 1);
     }
 
     #[test]
     fn options_say_what_becomes_of_what_is_there() {
-        check(&[], Some(Existing::Refused));
-        check(&[("OVERWRITE", "true")], Some(Existing::Replaced));
-        check(&[("format.append", "TRUE")], Some(Existing::Kept));
-        check(&[("append", "false")], Some(Existing::Refused));
+        check(&[], Some(OverwriteMode::Refused));
+        check(&[("OVERWRITE", "true")], Some(OverwriteMode::Replaced));
+        check(&[("format.append", "TRUE")], Some(OverwriteMode::Kept));
+        check(&[("append", "false")], Some(OverwriteMode::Refused));
         check(&[("append", "true"), ("overwrite", "true")], None);
         check(&[("append", "maybe")], None);
     }

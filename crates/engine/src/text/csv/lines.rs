@@ -38,7 +38,7 @@ pub(crate) struct Lines {
 impl Lines {
     /// Creates a check for objects of this format; none if readers may disagree about the format.
     #[must_use]
-    pub(crate) fn of(format: &Format) -> Option<Self> {
+    pub(crate) fn for_format(format: &Format) -> Option<Self> {
         let Format::Csv(csv) = format else { return None };
         let own = csv.escape.is_some() || csv.comment.is_some() || csv.terminator.is_some();
         let usual = |byte: u8| byte.is_ascii() && !matches!(byte, b'\r' | b'\n');
@@ -162,7 +162,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, records: u64, expected: Option<(u64, bool)>) {
         for piece in [1, 2, 3, 1000] {
-            let mut lines = Lines::of(&Format::Csv(csv(false))).unwrap();
+            let mut lines = Lines::for_format(&Format::Csv(csv(false))).unwrap();
             text.as_bytes().chunks(piece).for_each(|piece| lines.feed(piece));
             let found = lines.finish(records).map(|it| (it.first_bytes, it.hashes));
             assert_eq!(found, expected, "{text:?} in pieces of {piece}");
@@ -202,15 +202,15 @@ mod tests {
             CsvText { terminator: Some(b'\n'), ..csv(false) },
             CsvText { delimiter: b'\r', ..csv(false) },
         ] {
-            assert!(Lines::of(&Format::Csv(odd)).is_none());
+            assert!(Lines::for_format(&Format::Csv(odd)).is_none());
         }
-        assert!(Lines::of(&Format::JsonLines).is_none());
+        assert!(Lines::for_format(&Format::JsonLines).is_none());
     }
 
     #[test]
     fn a_header_is_a_line_and_no_record() {
         let check = |text: &str, records, expected| {
-            let mut lines = Lines::of(&Format::Csv(csv(true))).unwrap();
+            let mut lines = Lines::for_format(&Format::Csv(csv(true))).unwrap();
             lines.feed(text.as_bytes());
             assert_eq!(lines.finish(records).is_some(), expected, "{text:?}");
         };

@@ -34,7 +34,7 @@ enum State {
 impl Quotes {
     /// The tracker of a table, at the beginning of a record; none if two of its special characters are the same.
     #[must_use]
-    pub(crate) fn of(csv: &CsvSource) -> Option<Self> {
+    pub(crate) fn from_csv(csv: &CsvSource) -> Option<Self> {
         let quotes = Self {
             delimiter: csv.delimiter(),
             quote: csv.quote(),
@@ -237,7 +237,8 @@ mod tests {
 
     fn quotes(escape: Option<u8>, comment: Option<u8>, terminator: Option<u8>) -> Quotes {
         let options = CsvOptions { escape, comment, terminator, ..CsvOptions::default() };
-        Quotes::of(&CsvSource::new(Arc::new(Schema::empty())).with_csv_options(options)).unwrap()
+        Quotes::from_csv(&CsvSource::new(Arc::new(Schema::empty())).with_csv_options(options))
+            .unwrap()
     }
 
     /// Returns true if the CSV reader that Arrow uses treats a line end behind the text as a part of a value.

@@ -12,7 +12,7 @@ use object_store::ObjectStore;
 
 use super::quotes::Quotes;
 use crate::context::error::{ErrorKind, UserError};
-use crate::text::byte_observer::{Watch, watched};
+use crate::text::byte_observer::{ByteObserver, watched};
 use crate::text::json::bom::MARK;
 
 /// The hint for a value that a part of a file cuts.
@@ -29,7 +29,7 @@ pub(crate) fn checked(
     size: u64,
     place: String,
 ) -> Arc<dyn ObjectStore> {
-    let part = Part {
+    let part = RangeCursor {
         quotes,
         terminator,
         end: if part.end < size { part.end } else { u64::MAX },
@@ -41,15 +41,15 @@ pub(crate) fn checked(
 
 #[derive(Debug)]
 struct WholeRecords {
-    part: Part,
+    part: RangeCursor,
     place: String,
 }
 
-impl Watch for WholeRecords {
+impl ByteObserver for WholeRecords {
     type Error = UserError;
 
     fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), UserError> {
-        match self.part.ends_within(at, bytes) {
+        match self.part.ends_in_record(at, bytes) {
             false => Ok(()),
             true => Err(UserError {
                 kind: ErrorKind::Data,
@@ -65,7 +65,7 @@ impl Watch for WholeRecords {
 
 /// The lines that DataFusion reads of a part.
 #[derive(Debug)]
-struct Part {
+struct RangeCursor {
     quotes: Quotes,
     terminator: u8,
     /// The part ends with the first line end at or behind the byte before this offset.
@@ -74,10 +74,10 @@ struct Part {
     ended: bool,
 }
 
-impl Part {
+impl RangeCursor {
     /// Passes bytes of the file, the first of which is at the offset `at`. Returns true if the part ended within
     /// quotes.
-    fn ends_within(&mut self, at: u64, bytes: &[u8]) -> bool {
+    fn ends_in_record(&mut self, at: u64, bytes: &[u8]) -> bool {
         let (mut at, mut rest) = (at, bytes);
         if !self.begun {
             let Some(line) = memchr(self.terminator, rest) else { return false };

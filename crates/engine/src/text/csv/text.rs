@@ -36,7 +36,7 @@ pub struct CsvText {
 impl CsvText {
     /// The options of DataFusion's source.
     #[must_use]
-    pub fn of(csv: &CsvSource) -> Self {
+    pub fn from_csv(csv: &CsvSource) -> Self {
         Self {
             columns: csv.table_schema().file_schema().fields().len(),
             header: csv.has_header(),

@@ -15,7 +15,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 use sluicegate_client::text_times::TextTimes;
 
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 
 /// The format options that a CSV source reads with.
 pub(crate) fn options_of(csv: &CsvSource) -> CsvOptions {
@@ -41,7 +41,7 @@ impl SampledTypes {
     /// Marks all files of a scan; returns none if the scan is not CSV with date columns.
     pub(crate) fn attach(config: &FileScanConfig) -> Option<FileScanConfig> {
         let source = config.file_source();
-        let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
+        let source = source.downcast_ref::<LocatedSource>().map_or(source, LocatedSource::inner);
         let csv = source.downcast_ref::<CsvSource>()?;
         let mut fields = csv.table_schema().file_schema().fields().iter();
         if !fields.any(|field| *field.data_type() == DataType::Date32) {
@@ -83,7 +83,7 @@ pub(crate) fn opener(
         None => SplitProjection::unprojected(table),
     };
     let columns = &projection.file_indices;
-    let Some(times) = TextTimes::of(&Arc::new(schema.project(columns)?)) else {
+    let Some(times) = TextTimes::for_schema(&Arc::new(schema.project(columns)?)) else {
         return plain(store);
     };
     let text = CsvSource::new(as_text(schema, columns, times.read()))

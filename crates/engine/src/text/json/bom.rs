@@ -18,14 +18,14 @@ pub(crate) const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Wraps a store so that a byte order mark at the start of an object is read as blanks.
 pub(crate) fn blanked(store: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {
-    Arc::new(Layered::new(store, Blanked))
+    Arc::new(Layered::new(store, BomStripper))
 }
 
 #[derive(Debug)]
-struct Blanked;
+struct BomStripper;
 
 #[async_trait]
-impl ReadLayer for Blanked {
+impl ReadLayer for BomStripper {
     async fn get(
         &self,
         inner: &dyn ObjectStore,

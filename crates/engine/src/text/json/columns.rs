@@ -26,14 +26,14 @@ use crate::text::json::rows::MIXED;
 use crate::text::magic_bytes;
 use crate::text::merged_columns::{LEAVE_OUT, MergedColumns};
 use crate::text::record_limit::{MOST_BYTES, too_long};
-use crate::text::sniff_cache::Looks;
+use crate::text::sniff_cache::SniffOrder;
 use crate::{ErrorKind, UserError};
 
 /// The number of records to infer columns from, unless the format's options set another one; DataFusion's default.
 const RECORDS: usize = 1000;
 
 /// The bytes of text to read first; usually they contain enough records.
-const FIRST_LOOK: usize = 64 << 10;
+const FIRST_SNIFF_BYTES: usize = 64 << 10;
 
 /// The most bytes of a file that is one array for which the columns are inferred here.
 const MOST_OF_ARRAY: u64 = 16 << 20;
@@ -47,7 +47,7 @@ pub(crate) fn is_array(error: &DataFusionError) -> bool {
 }
 
 /// The hint for tables in which some files are arrays and others are not.
-pub(crate) const APART: &str = "Read files of one kind at a time, arrays by read_json('…', newline_delimited => false), and put them together with \
+pub(crate) const SEPARATE_HINT: &str = "Read files of one kind at a time, arrays by read_json('…', newline_delimited => false), and put them together with \
      UNION ALL BY NAME.";
 
 /// Infers the columns of files in which JSON objects follow each other from their first records.
@@ -64,7 +64,7 @@ pub(crate) async fn columns(
     let compression = FileCompressionType::from(format.options().compression);
     let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
     let mut columns = MergedColumns::of_json();
-    let mut looks = Looks::new(objects);
+    let mut looks = SniffOrder::new(objects);
     let mut any = false;
     while left > 0
         && let Some(some) = looks.next(left)
@@ -78,14 +78,14 @@ pub(crate) async fn columns(
                 break;
             }
             let (schema, records, beginning) = match read? {
-                Err(Fault::Array) if any => return Err(Fault::OnlyArray.of(object)),
-                told => told.map_err(|fault| fault.of(object))?,
+                Err(Fault::Array) if any => return Err(Fault::OnlyArray.into_error(object)),
+                told => told.map_err(|fault| fault.into_error(object))?,
             };
             any |= records > 0;
             layout::learn(state, object, &beginning);
             columns.add(object, &schema)?;
             left = left.saturating_sub(records);
-            looks.found(records);
+            looks.insert(records);
         }
     }
     note_widened(state, &mut columns);
@@ -129,14 +129,14 @@ pub(crate) async fn of_arrays(
         let Ok(mut records) = serde_json::from_slice::<Vec<Value>>(&text) else { return Ok(None) };
         records.truncate(left);
         left -= records.len();
-        let mut seen = Seen::default();
+        let mut seen = ColumnTypes::default();
         for (number, record) in (1..).zip(&mut records) {
             drop_nulls(record);
             if !record.is_object() {
-                return Err(Fault::Value(kind(record)).of(object));
+                return Err(Fault::Value(kind(record)).into_error(object));
             }
             if let Some(conflict) = Conflict::of_record(&mut seen, (&*record, number)) {
-                return Err(Fault::Types(conflict).of(object));
+                return Err(Fault::Types(conflict).into_error(object));
             }
         }
         let schema = infer_json_schema_from_iterator(records.iter().map(Ok))?;
@@ -151,7 +151,7 @@ pub(crate) fn of_array_fault(error: DataFusionError, objects: &[ObjectMeta]) -> 
     let is_of_json = matches!(error.find_root(), DataFusionError::ArrowError(arrow, _)
         if matches!(arrow.as_ref(), ArrowError::JsonError(_)));
     match objects {
-        [object] if is_of_json => Fault::Json(error.to_string()).of(object),
+        [object] if is_of_json => Fault::Json(error.to_string()).into_error(object),
         _ => error,
     }
 }
@@ -165,7 +165,7 @@ async fn of_object(
 ) -> Result<Result<(Schema, usize, Vec<u8>), Fault>> {
     let bytes = store.get(&object.location).await?.into_stream();
     let mut parts = decompression::text(compression, bytes);
-    let (mut text, mut enough) = (Vec::new(), FIRST_LOOK);
+    let (mut text, mut enough) = (Vec::new(), FIRST_SNIFF_BYTES);
     loop {
         let mut is_whole = false;
         while text.len() < enough && !is_whole {
@@ -215,7 +215,7 @@ enum Fault {
 }
 
 impl Fault {
-    fn of(self, object: &ObjectMeta) -> DataFusionError {
+    fn into_error(self, object: &ObjectMeta) -> DataFusionError {
         let object = &object.location;
         match self {
             Self::Array => plan_datafusion_err!(
@@ -227,7 +227,7 @@ impl Fault {
                 message: format!(
                     "`{object}` is one JSON array, and other files of the table are not"
                 ),
-                hint: Some(APART.to_owned()),
+                hint: Some(SEPARATE_HINT.to_owned()),
             }
             .into(),
             Self::Json(why) | Self::Cut(why) => {
@@ -235,7 +235,7 @@ impl Fault {
             }
             Self::Types(conflict) => UserError {
                 kind: ErrorKind::Data,
-                message: conflict.of(object.as_ref()),
+                message: conflict.message(object.as_ref()),
                 hint: Some(LEAVE_OUT.to_owned()),
             }
             .into(),
@@ -258,7 +258,7 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
     }
     let mut records = 0;
     let mut fault = None;
-    let mut seen = Seen::default();
+    let mut seen = ColumnTypes::default();
     let mut values = Deserializer::from_slice(text).into_iter::<Value>();
     let iterator = std::iter::from_fn(|| {
         if records == most {
@@ -317,14 +317,14 @@ fn drop_nulls(value: &mut Value) {
 
 /// The kinds of values in the records so far, by the path of the column.
 #[derive(Debug, Default)]
-struct Seen {
+struct ColumnTypes {
     /// The kind of the first value and the number of its record, counted from 1.
     kinds: HashMap<String, (&'static str, usize)>,
     /// Columns with at least two of numbers, booleans and texts.
     mixed: HashSet<String>,
 }
 
-impl Seen {
+impl ColumnTypes {
     /// Changes the columns that Arrow infers as text to [`MIXED`] if not all their values are text.
     fn typed(&self, columns: &Schema) -> Schema {
         let typed = columns.fields().iter().map(|field| self.field(field.name(), field));
@@ -359,7 +359,7 @@ struct Conflict {
 
 impl Conflict {
     /// The conflict of a record with the values `seen` before, if there is one.
-    fn of_record(seen: &mut Seen, (record, number): (&Value, usize)) -> Option<Self> {
+    fn of_record(seen: &mut ColumnTypes, (record, number): (&Value, usize)) -> Option<Self> {
         match record {
             Value::Object(columns) => columns
                 .iter()
@@ -368,7 +368,11 @@ impl Conflict {
         }
     }
 
-    fn with(seen: &mut Seen, column: String, (value, record): (&Value, usize)) -> Option<Self> {
+    fn with(
+        seen: &mut ColumnTypes,
+        column: String,
+        (value, record): (&Value, usize),
+    ) -> Option<Self> {
         if value.is_null() {
             return None;
         }
@@ -392,7 +396,7 @@ impl Conflict {
         }
     }
 
-    fn of(&self, object: &str) -> String {
+    fn message(&self, object: &str) -> String {
         let Self { column, first, other } = self;
         format!(
             "column `{column}` of `{object}` is {} in record {} and {} in record {}",
@@ -428,7 +432,7 @@ mod tests {
             Err(Fault::Array | Fault::OnlyArray) => Err("array".to_owned()),
             Err(Fault::Json(why) | Fault::Number(why) | Fault::Cut(why)) => Err(why),
             Err(Fault::Value(what)) => Err(what.to_owned()),
-            Err(Fault::Types(conflict)) => Err(conflict.of("it")),
+            Err(Fault::Types(conflict)) => Err(conflict.message("it")),
         }
     }
 

@@ -10,7 +10,7 @@ use object_store::ObjectStore;
 use sluicegate_client::fractions::{Fraction, Fractions};
 
 use crate::context::error::{ErrorKind, UserError};
-use crate::text::byte_observer::{Watch, watched};
+use crate::text::byte_observer::{ByteObserver, watched};
 
 /// The hint for a fraction in a column of whole numbers.
 const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, …) STORED AS JSON LOCATION '…'; \
@@ -23,7 +23,7 @@ pub(crate) fn checked(
     source: &dyn FileSource,
     place: &str,
 ) -> Arc<dyn ObjectStore> {
-    match Fractions::of(&columns_read(source)) {
+    match Fractions::for_schema(&columns_read(source)) {
         None => store,
         Some(fractions) => {
             watched(store, WholeNumbers { fractions, begun: false, place: place.to_owned() })
@@ -53,7 +53,7 @@ struct WholeNumbers {
 }
 
 impl WholeNumbers {
-    fn in_place(&self, found: Fraction) -> UserError {
+    fn fraction_at(&self, found: Fraction) -> UserError {
         UserError {
             kind: ErrorKind::Data,
             message: format!("{found}, in {}", self.place),
@@ -62,7 +62,7 @@ impl WholeNumbers {
     }
 }
 
-impl Watch for WholeNumbers {
+impl ByteObserver for WholeNumbers {
     type Error = UserError;
 
     fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), UserError> {
@@ -72,10 +72,10 @@ impl Watch for WholeNumbers {
             bytes = &bytes[end + 1..];
         }
         self.begun = true;
-        self.fractions.pass(bytes).map_err(|found| self.in_place(found))
+        self.fractions.pass(bytes).map_err(|found| self.fraction_at(found))
     }
 
     fn end(&mut self) -> Result<(), UserError> {
-        self.fractions.finish().map_err(|found| self.in_place(found))
+        self.fractions.finish().map_err(|found| self.fraction_at(found))
     }
 }

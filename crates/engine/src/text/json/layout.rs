@@ -14,10 +14,10 @@ use crate::context::config::SluiceOptions;
 use crate::text::json::bom::MARK;
 use crate::text::json::records::JsonRecords;
 use crate::text::located_errors::TextLayout;
-use crate::text::sniff_cache::{LOOKS, Remembered};
+use crate::text::sniff_cache::{SNIFF_BYTES, SniffCache};
 
 /// The layouts of the objects that a session has looked at.
-pub(crate) type KnownLayouts = Remembered<TextLayout>;
+pub(crate) type KnownLayouts = SniffCache<TextLayout>;
 
 /// The layout of the JSON objects that a scan reads, by its first file. The file is looked at unless the session has
 /// its layout or no file will be cut.
@@ -34,19 +34,21 @@ pub(crate) async fn of_scan(state: &dyn Session, config: &FileScanConfig) -> Res
         return Ok(TextLayout::JsonLines);
     };
     let known = state.config().get_extension::<KnownLayouts>().unwrap_or_default();
-    if let Some(layout) = known.of(first) {
+    if let Some(layout) = known.get(first) {
         return Ok(layout);
     }
     let options = state.config_options();
-    let least_cut =
-        options.optimizer.repartition_file_min_size.min(SluiceOptions::of(options).range_bytes);
+    let least_cut = options
+        .optimizer
+        .repartition_file_min_size
+        .min(SluiceOptions::from_options(options).range_bytes);
     let bytes: u64 = files().map(PartitionedFile::effective_size).sum();
     let is_compressed = config.file_compression_type != FileCompressionType::UNCOMPRESSED;
     if is_compressed || bytes < least_cut as u64 {
         return Ok(TextLayout::JsonLines);
     }
     let store = state.runtime_env().object_store(&config.object_store_url)?;
-    let layout = look(&store, first).await?;
+    let layout = detect(&store, first).await?;
     known.learn(first, layout);
     Ok(layout)
 }
@@ -59,8 +61,8 @@ pub(crate) fn learn(state: &dyn Session, object: &ObjectMeta, beginning: &[u8]) 
     }
 }
 
-async fn look(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<TextLayout> {
-    for most in LOOKS {
+async fn detect(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<TextLayout> {
+    for most in SNIFF_BYTES {
         let end = object.size.min(most);
         let beginning = store.get_range(&object.location, 0..end).await?;
         if let Some(layout) = layout(&beginning) {

@@ -13,7 +13,7 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
 /// The bytes of a file that is one array from which the order is taken.
-const BEGINNING: usize = 64 << 10;
+const PREFIX_BYTES: usize = 64 << 10;
 
 /// Orders columns by the keys of at most `most` records of a text. Columns without a key there come last, in their
 /// old order.
@@ -40,7 +40,7 @@ pub(crate) async fn of_arrays(
         }
         let mut parts = store.get(&object.location).await?.into_stream();
         let mut text = Vec::new();
-        while text.len() < BEGINNING
+        while text.len() < PREFIX_BYTES
             && let Some(part) = parts.try_next().await?
         {
             text.extend_from_slice(&part);
@@ -68,7 +68,7 @@ impl Keys {
         }
     }
 
-    fn of(&mut self, key: String) -> &mut Self {
+    fn entry(&mut self, key: String) -> &mut Self {
         let place = *self.places.entry(key).or_insert(self.within.len());
         if place == self.within.len() {
             self.within.push(Self::default());
@@ -120,7 +120,7 @@ impl<'a> Visitor<'a> for &mut Keys {
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            map.next_value_seed(self.of(key))?;
+            map.next_value_seed(self.entry(key))?;
         }
         Ok(())
     }
@@ -178,14 +178,14 @@ mod tests {
     }
 
     fn shown(fields: &Fields) -> String {
-        let each = fields.iter().map(|field| format!("{}{}", field.name(), of(field)));
+        let each = fields.iter().map(|field| format!("{}{}", field.name(), key_order(field)));
         each.collect::<Vec<_>>().join(" ")
     }
 
-    fn of(field: &FieldRef) -> String {
+    fn key_order(field: &FieldRef) -> String {
         match field.data_type() {
             DataType::Struct(fields) => format!("({})", shown(fields)),
-            DataType::List(items) => format!("[{}]", of(items)),
+            DataType::List(items) => format!("[{}]", key_order(items)),
             _ => String::new(),
         }
     }

@@ -16,7 +16,7 @@ use crate::text::byte_observer::stream_of;
 
 /// Wraps the store of one JSON file, or a part of it, so that the text is one that arrow-json decodes correctly.
 pub(crate) fn mended(store: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {
-    Arc::new(Layered::new(store, Mended::default()))
+    Arc::new(Layered::new(store, RepairedStream::default()))
 }
 
 /// Returns true if the text of these columns, or their names, may have such characters.
@@ -48,7 +48,7 @@ fn is_rare(name: &str) -> bool {
 
 /// Rewrites the text that is read. A reader of a part of a file reads further parts until its last line ends.
 #[derive(Debug, Default)]
-struct Mended(Arc<Mutex<Progress>>);
+struct RepairedStream(Arc<Mutex<Progress>>);
 
 #[derive(Debug, Default)]
 struct Progress {
@@ -90,7 +90,7 @@ impl Progress {
 }
 
 #[async_trait]
-impl ReadLayer for Mended {
+impl ReadLayer for RepairedStream {
     async fn get(
         &self,
         inner: &dyn ObjectStore,

@@ -10,7 +10,7 @@ use memchr::{memchr, memchr2};
 use object_store::ObjectStore;
 
 use crate::context::notes::Notes;
-use crate::text::byte_observer::{Watch, watched};
+use crate::text::byte_observer::{ByteObserver, watched};
 use crate::text::located_errors::TextLayout;
 
 /// Wraps the store of one JSON file, or a part of it, so that its keys are compared with the columns.
@@ -36,7 +36,7 @@ struct UndeclaredKeys {
     object: String,
 }
 
-impl Watch for UndeclaredKeys {
+impl ByteObserver for UndeclaredKeys {
     type Error = Infallible;
 
     fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), Infallible> {
@@ -76,7 +76,7 @@ struct Keys {
     before_key: bool,
     /// The key whose value comes next, and the shape of the value.
     last_key: (Vec<u8>, Option<ShapeId>),
-    within: Within,
+    within: LexerState,
     /// The bytes of a key that continues in the next piece.
     begun: Vec<u8>,
 }
@@ -103,7 +103,7 @@ struct Open {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum LexerState {
     Nothing,
     Key,
     Text,
@@ -122,7 +122,7 @@ impl Keys {
             open: Vec::new(),
             before_key: false,
             last_key: (Vec::new(), None),
-            within: Within::Nothing,
+            within: LexerState::Nothing,
             begun: Vec::new(),
         }
     }
@@ -179,15 +179,15 @@ impl Keys {
         while at < bytes.len() {
             let rest = &bytes[at..];
             match self.within {
-                Within::Escape(of_key) => {
+                LexerState::Escape(of_key) => {
                     if of_key {
                         self.begun.push(rest[0]);
                     }
-                    self.within = if of_key { Within::Key } else { Within::Text };
+                    self.within = if of_key { LexerState::Key } else { LexerState::Text };
                     at += 1;
                 }
-                Within::Key | Within::Text => {
-                    let of_key = self.within == Within::Key;
+                LexerState::Key | LexerState::Text => {
+                    let of_key = self.within == LexerState::Key;
                     let end = memchr2(b'"', b'\\', rest);
                     if of_key {
                         self.begun.extend_from_slice(&rest[..end.unwrap_or(rest.len())]);
@@ -195,13 +195,13 @@ impl Keys {
                     let end = end?;
                     at += end + 1;
                     if rest[end] == b'\\' {
-                        self.within = Within::Escape(of_key);
+                        self.within = LexerState::Escape(of_key);
                         if of_key {
                             self.begun.push(b'\\');
                         }
                         continue;
                     }
-                    self.within = Within::Nothing;
+                    self.within = LexerState::Nothing;
                     if !of_key {
                         continue;
                     }
@@ -210,12 +210,12 @@ impl Keys {
                         return Some(path);
                     }
                 }
-                Within::Nothing => {
+                LexerState::Nothing => {
                     match rest[0] {
                         b'"' if self.before_key => {
-                            (self.within, self.before_key) = (Within::Key, false);
+                            (self.within, self.before_key) = (LexerState::Key, false);
                         }
-                        b'"' => self.within = Within::Text,
+                        b'"' => self.within = LexerState::Text,
                         b'{' => self.begin(true),
                         b'[' => self.begin(false),
                         b'}' | b']' => {

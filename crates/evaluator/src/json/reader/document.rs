@@ -1,8 +1,8 @@
 //! Reads values that may span lines, in memory as a whole or, if they are long, row by row.
 
 use super::super::descent::{Descent, Event};
-use super::super::objects::Found;
-use super::super::parser::{Parser, Problem};
+use super::super::objects::ObjectScan;
+use super::super::parser::{ParseFailure, Parser};
 use super::{BLOCK_BYTES, JsonReader, Step};
 use crate::vector::Span;
 use sluicegate_s3select::dialect::ast::PathStep;
@@ -28,7 +28,7 @@ impl JsonReader {
         self.index();
         if self.from.is_empty() {
             match self.find(self.next, self.block.len()) {
-                Found::Object(end)
+                ObjectScan::Object(end)
                     if end - self.next <= self.max_document_bytes && self.may_be_fields() =>
                 {
                     self.begin(self.next);
@@ -36,15 +36,15 @@ impl JsonReader {
                     self.place.end = self.offset();
                     return Ok(Step::Fields);
                 }
-                Found::Incomplete if !self.complete && self.is_in_memory() => {
+                ObjectScan::Incomplete if !self.complete && self.is_in_memory() => {
                     return Ok(Step::NeedsBytes);
                 }
                 _ => {}
             }
         } else {
             match self.leads_down() {
-                Found::Object(_) => return self.descend(),
-                Found::Incomplete if !self.complete && self.is_in_memory() => {
+                ObjectScan::Object(_) => return self.descend(),
+                ObjectScan::Incomplete if !self.complete && self.is_in_memory() => {
                     return Ok(Step::NeedsBytes);
                 }
                 _ => {}
@@ -53,7 +53,7 @@ impl JsonReader {
         let rest = &self.block[self.next..];
         let mut parser = Parser::new(rest, self.complete).with_room(self.room());
         match parser.value(self.filter()) {
-            Err(problem @ Problem::TooLarge(_)) if self.from.is_empty() => {
+            Err(problem @ ParseFailure::TooLarge(_)) if self.from.is_empty() => {
                 if self.may_have_room(&problem) {
                     return Ok(Step::NeedsRoom);
                 }
@@ -61,7 +61,7 @@ impl JsonReader {
                 Err(self.explain(problem))
             }
             // The rows of the value may be smaller.
-            Err(Problem::TooLarge(_)) => self.descend(),
+            Err(ParseFailure::TooLarge(_)) => self.descend(),
             Ok(_) if parser.position() > self.max_document_bytes => self.descend(),
             Ok(value) => {
                 let (length, taken) = (parser.position(), parser.taken());
@@ -70,7 +70,7 @@ impl JsonReader {
                 self.place.end = self.offset();
                 Ok(Step::Value(value, taken))
             }
-            Err(Problem::Incomplete) if !self.complete => {
+            Err(ParseFailure::Incomplete) if !self.complete => {
                 if rest.len() > self.max_document_bytes {
                     return self.descend();
                 }
@@ -89,27 +89,27 @@ impl JsonReader {
 
     /// Returns whether a short value can be read row by row like a long one, because no name in the path of FROM is
     /// repeated in it. The object is found if so.
-    fn leads_down(&mut self) -> Found {
+    fn leads_down(&mut self) -> ObjectScan {
         let by_name = |step: &&PathStep| matches!(step, PathStep::Field(_));
         let names = self.from.iter().take_while(by_name).count();
         if !self.is_indexed || self.from[names..].iter().any(|step| by_name(&step)) {
-            return Found::Unusual;
+            return ObjectScan::Unusual;
         }
         let (mut start, mut limit) = (self.next, self.block.len().min(self.structure.doubtful()));
         if start > limit {
-            return Found::Unusual;
+            return ObjectScan::Unusual;
         }
         for names in &mut self.names[..names] {
             let mut field = [Vec::new()];
             match names.find(&self.block, &self.structure, start, limit, &mut field) {
-                Found::Object(_) if field[0] != [Span::MISSING] => {
+                ObjectScan::Object(_) if field[0] != [Span::MISSING] => {
                     let span = field[0][0];
                     (start, limit) = (span.start(), span.start() + span.len());
                 }
                 found => return found,
             }
         }
-        Found::Object(limit)
+        ObjectScan::Object(limit)
     }
 
     /// Begins to read a value row by row.
@@ -127,7 +127,7 @@ impl JsonReader {
         let most = self.max_document_bytes.max(BLOCK_BYTES);
         if descent.is_at_row(&self.from) {
             match self.find(self.next, self.block.len()) {
-                Found::Object(end) if end - self.next <= most && self.may_be_fields() => {
+                ObjectScan::Object(end) if end - self.next <= most && self.may_be_fields() => {
                     self.next = end;
                     self.place.end = self.offset();
                     descent.pass_row();
@@ -135,7 +135,9 @@ impl JsonReader {
                     return Ok(Step::Fields);
                 }
                 // Parsing the part read so far would not show whether the row is an object.
-                Found::Incomplete if !self.complete && self.block.len() - self.next <= most => {
+                ObjectScan::Incomplete
+                    if !self.complete && self.block.len() - self.next <= most =>
+                {
                     self.descent = Some(descent);
                     return Ok(Step::NeedsBytes);
                 }
@@ -160,7 +162,7 @@ impl JsonReader {
                     Event::Passed | Event::End => Step::Skipped,
                 })
             }
-            Err(Problem::Incomplete) if !self.complete => {
+            Err(ParseFailure::Incomplete) if !self.complete => {
                 if rest.len() > self.max_document_bytes.max(BLOCK_BYTES) {
                     return Err(self.too_long());
                 }

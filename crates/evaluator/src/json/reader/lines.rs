@@ -1,7 +1,7 @@
 //! Reads one value a line.
 
-use super::super::objects::Found;
-use super::super::parser::{Parser, Problem, first_byte};
+use super::super::objects::ObjectScan;
+use super::super::parser::{ParseFailure, Parser, first_byte};
 use super::{JsonReader, MAX_LINE_BYTES, Step};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
@@ -52,7 +52,7 @@ impl JsonReader {
             return Ok(Step::Skipped);
         }
         let end = start + length;
-        if let Found::Object(last) = self.find(start, end)
+        if let ObjectScan::Object(last) = self.find(start, end)
             && self.may_be_fields()
             && first_byte(&self.block[last..end]).is_none()
         {
@@ -67,7 +67,7 @@ impl JsonReader {
             parser.skip_space();
             if parser.position() < line.len() {
                 let what = "something follows the value in its line";
-                return Err(Problem::Invalid(parser.position(), what));
+                return Err(ParseFailure::Invalid(parser.position(), what));
             }
             Ok(value)
         });

@@ -5,16 +5,16 @@ mod lines;
 
 use std::sync::Arc;
 
-use super::batch::{Batch, Column, Place};
+use super::batch::{Batch, Column, RecordSpan};
 use super::descent::Descent;
-use super::objects::{Found, Objects};
-use super::parser::{Parser, Problem};
+use super::objects::{ObjectScan, Objects};
+use super::parser::{ParseFailure, Parser};
 use super::path::{Filter, expand};
 use super::schema::JsonSchema;
 use super::structure::Structure;
 use crate::batch::{BatchReader, Columns};
 use crate::block::Block;
-use crate::held::{self, Held};
+use crate::held::{self, Reservation};
 use crate::input::{BYTE_ORDER_MARK, Input};
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
@@ -44,7 +44,7 @@ const BATCH_BYTES: u64 = 1 << 20;
 
 /// The memory that arrays and objects may take as values, in bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct ValueBudget {
     /// The memory of all rows at which a batch ends. An object whose fields take more is parsed as a whole, so that
     /// all columns share its parts.
     pub(super) batch: usize,
@@ -55,7 +55,7 @@ pub(super) struct Room {
     pub(super) row: usize,
 }
 
-const ROOM: Room = Room { batch: 8 << 20, free: 8 << 20, row: 128 << 20 };
+const ROOM: ValueBudget = ValueBudget { batch: 8 << 20, free: 8 << 20, row: 128 << 20 };
 /// The smallest reservation, in bytes.
 const MORE_ROOM: usize = 1 << 20;
 
@@ -98,11 +98,11 @@ pub(crate) struct JsonReader {
     /// The rows of the last value that are not yet in a batch, with their memory and the position of the value.
     waiting: std::vec::IntoIter<Value>,
     waiting_bytes: usize,
-    place: Place,
-    room: Room,
+    place: RecordSpan,
+    room: ValueBudget,
     /// The memory budget, and the room reserved for a large value in the batch or among the waiting rows.
-    memory: held::Reader,
-    held: Option<Held>,
+    memory: held::MemoryConsumer,
+    held: Option<Reservation>,
     batch: Batch,
     /// An error after the rows of the batch.
     pending: Option<SelectError>,
@@ -163,9 +163,9 @@ impl JsonReader {
             max_document_bytes: MAX_DOCUMENT_BYTES,
             waiting: Vec::new().into_iter(),
             waiting_bytes: 0,
-            place: Place::default(),
+            place: RecordSpan::default(),
             room: ROOM,
-            memory: held::Reader::new(),
+            memory: held::MemoryConsumer::new(),
             held: None,
             batch: Batch::default(),
             pending: None,
@@ -204,7 +204,7 @@ impl JsonReader {
 
     /// Sets other memory limits.
     #[cfg(test)]
-    pub(super) fn with_room(self, room: Room) -> Self {
+    pub(super) fn with_room(self, room: ValueBudget) -> Self {
         Self { room, ..self }
     }
 
@@ -230,7 +230,7 @@ impl JsonReader {
     }
 
     /// Shares the memory reservations of the other parts of this object, so that none of them waits for another.
-    pub(crate) fn sharing(self, memory: held::Reader) -> Self {
+    pub(crate) fn sharing(self, memory: held::MemoryConsumer) -> Self {
         Self { memory, ..self }
     }
 
@@ -284,17 +284,17 @@ impl JsonReader {
     }
 
     /// Searches for the fields of the object at `start`, or after spaces there.
-    fn find(&mut self, start: usize, limit: usize) -> Found {
+    fn find(&mut self, start: usize, limit: usize) -> ObjectScan {
         let Self { objects: Some(objects), structure, block, batch, .. } = self else {
-            return Found::Unusual;
+            return ObjectScan::Unusual;
         };
         if !self.is_indexed || start > structure.doubtful() {
-            return Found::Unusual;
+            return ObjectScan::Unusual;
         }
         // A line that ends with a doubtful line feed contains an open string.
         let is_line = self.layout == JsonType::Lines;
         if is_line && limit >= structure.doubtful() {
-            return Found::Unusual;
+            return ObjectScan::Unusual;
         }
         let limit = limit.min(structure.doubtful());
         let mut parser = Parser::new(&block[start..limit], false);
@@ -318,27 +318,27 @@ impl JsonReader {
     }
 
     /// Returns whether a value that was too large may be read with more room.
-    fn may_have_room(&self, problem: &Problem) -> bool {
-        matches!(problem, Problem::TooLarge(_)) && self.room() < self.room.row
+    fn may_have_room(&self, problem: &ParseFailure) -> bool {
+        matches!(problem, ParseFailure::TooLarge(_)) && self.room() < self.room.row
     }
 
     /// Waits for more room for the next value.
-    fn ask_for_room(&mut self) -> Result<(), SelectError> {
+    fn reserve(&mut self) -> Result<(), SelectError> {
         let room = (4 * self.room()).max(MORE_ROOM).min(self.room.row);
         self.held = None;
-        self.held = Some(self.memory.hold(room as u64).ok_or_else(held::no_room)?);
+        self.held = Some(self.memory.reserve(room as u64).ok_or_else(held::out_of_memory)?);
         Ok(())
     }
 
     /// Begins a value at this position in the block.
     fn begin(&mut self, start: usize) {
         let start = self.block_offset + start as u64;
-        self.place = Place { number: self.place.number + 1, start, end: start };
+        self.place = RecordSpan { number: self.place.number + 1, start, end: start };
     }
 
     /// Returns the error for the value that begins at `next`.
     #[cold]
-    fn explain(&self, problem: Problem) -> SelectError {
+    fn explain(&self, problem: ParseFailure) -> SelectError {
         let (at, code, what) = problem.explain();
         self.error(at, code, what)
     }
@@ -402,7 +402,7 @@ impl JsonReader {
                     if self.batch.rows() > 0 {
                         return Ok(());
                     }
-                    self.ask_for_room()?;
+                    self.reserve()?;
                     continue;
                 }
                 step => step,
@@ -483,7 +483,7 @@ impl BatchReader for JsonReader {
     }
 
     fn locate(&self, row: usize) -> String {
-        let Place { number, start, .. } = self.batch.place(row);
+        let RecordSpan { number, start, .. } = self.batch.record_span(row);
         if self.numbered {
             format!("value {number}, byte {start}")
         } else {
@@ -495,7 +495,7 @@ impl BatchReader for JsonReader {
         self.finished = true;
         self.waiting = Vec::new().into_iter();
         self.pending = None;
-        self.wanted_to = self.batch.place(row).end;
+        self.wanted_to = self.batch.record_span(row).end;
     }
 
     fn bytes_read(&self) -> (u64, u64) {

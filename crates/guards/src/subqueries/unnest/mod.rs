@@ -104,12 +104,12 @@ struct Outer<'a> {
 }
 
 /// A part of the subquery that also has the outer query's values as columns.
-struct Inner {
+struct UnnestedPart {
     plan: LogicalPlan,
     values: Vec<Column>,
 }
 
-impl Inner {
+impl UnnestedPart {
     fn aliased(self, alias: &datafusion::common::TableReference) -> Result<Self> {
         let plan = SubqueryAlias::try_new(Arc::new(self.plan), alias.clone())?;
         let values = self.values.into_iter();
@@ -132,12 +132,12 @@ impl<'a> Outer<'a> {
     }
 
     /// Returns the values as a table with unique column names.
-    fn values(&self) -> Result<Inner> {
+    fn values(&self) -> Result<UnnestedPart> {
         let columns = self.distinct.schema().columns().into_iter().map(Expr::Column);
         let exprs = columns.map(|expr| expr.alias(self.names.next("outer"))).collect();
         let plan = project(exprs, self.distinct.clone())?;
         let values = plan.schema().columns();
-        Ok(Inner { plan, values })
+        Ok(UnnestedPart { plan, values })
     }
 
     /// Returns an expression over the columns of a part. Its own subqueries then reference the columns of the part
@@ -149,9 +149,9 @@ impl<'a> Outer<'a> {
     }
 
     /// Rewrites the subqueries of a node, whose columns are now all present.
-    fn finished(&self, plan: LogicalPlan, values: Vec<Column>) -> Result<Inner> {
+    fn finished(&self, plan: LogicalPlan, values: Vec<Column>) -> Result<UnnestedPart> {
         let plan = super::rewritten(plan, self.names)?.data;
-        Ok(Inner { plan, values })
+        Ok(UnnestedPart { plan, values })
     }
 
     fn exprs(&self, exprs: Vec<Expr>, part: &DFSchema, values: &[Column]) -> Result<Vec<Expr>> {
@@ -159,22 +159,22 @@ impl<'a> Outer<'a> {
     }
 
     /// Returns the subquery for each of the values.
-    fn inside(&self, plan: LogicalPlan) -> Result<Inner> {
+    fn inside(&self, plan: LogicalPlan) -> Result<UnnestedPart> {
         if outer::references(&plan)?.is_empty() {
-            let Inner { plan: all, values } = self.values()?;
+            let UnnestedPart { plan: all, values } = self.values()?;
             let plan = LogicalPlanBuilder::from(plan).cross_join(all)?.build()?;
-            return Ok(Inner { plan, values });
+            return Ok(UnnestedPart { plan, values });
         }
         match plan {
             LogicalPlan::Filter(filter) => {
-                let Inner { plan, values } = self.input(filter.input)?;
+                let UnnestedPart { plan, values } = self.input(filter.input)?;
                 let predicate = self.expr(filter.predicate, plan.schema(), &values)?;
                 let filter = Filter::try_new(unaliased(predicate), Arc::new(plan))?;
                 self.finished(LogicalPlan::Filter(filter), values)
             }
             LogicalPlan::Projection(projection) => {
                 let schema = Arc::clone(&projection.schema);
-                let Inner { plan, values } = self.input(projection.input)?;
+                let UnnestedPart { plan, values } = self.input(projection.input)?;
                 self.projected(projection.expr, &schema, plan, values)
             }
             LogicalPlan::SubqueryAlias(alias) => {
@@ -184,9 +184,9 @@ impl<'a> Outer<'a> {
             LogicalPlan::Sort(Sort { input, fetch: None, .. }) => self.input(input),
             LogicalPlan::Limit(limit) => self.limited(&limit, limit.input.as_ref().clone()),
             LogicalPlan::Distinct(Distinct::All(input)) => {
-                let Inner { plan, values } = self.input(input)?;
+                let UnnestedPart { plan, values } = self.input(input)?;
                 let plan = LogicalPlanBuilder::from(plan).distinct()?.build()?;
-                Ok(Inner { plan, values })
+                Ok(UnnestedPart { plan, values })
             }
             LogicalPlan::Aggregate(aggregate) => match aggregate.group_expr.as_slice() {
                 [Expr::GroupingSet(sets)] => self.grouped_by_sets(&aggregate, sets),
@@ -197,9 +197,9 @@ impl<'a> Outer<'a> {
             LogicalPlan::Union(union) => self.united(union),
             LogicalPlan::Values(list) => self.listed(list),
             LogicalPlan::Unnest(unnest) => {
-                let Inner { plan, values } = self.input(unnest.input)?;
+                let UnnestedPart { plan, values } = self.input(unnest.input)?;
                 let made = Unnest::try_new(Arc::new(plan), unnest.exec_columns, unnest.options)?;
-                Ok(Inner { plan: LogicalPlan::Unnest(made), values })
+                Ok(UnnestedPart { plan: LogicalPlan::Unnest(made), values })
             }
             plan => {
                 not_impl_err!("a correlated subquery with {} is not supported", plan.display())
@@ -207,7 +207,7 @@ impl<'a> Outer<'a> {
         }
     }
 
-    fn input(&self, input: Arc<LogicalPlan>) -> Result<Inner> {
+    fn input(&self, input: Arc<LogicalPlan>) -> Result<UnnestedPart> {
         self.inside(Arc::unwrap_or_clone(input))
     }
 
@@ -218,7 +218,7 @@ impl<'a> Outer<'a> {
         schema: &DFSchema,
         plan: LogicalPlan,
         values: Vec<Column>,
-    ) -> Result<Inner> {
+    ) -> Result<UnnestedPart> {
         let mut columns = Vec::with_capacity(exprs.len() + values.len());
         for (expr, (qualifier, field)) in exprs.into_iter().zip(schema.iter()) {
             columns.push(match expr.contains_outer() {
@@ -232,7 +232,7 @@ impl<'a> Outer<'a> {
     }
 
     /// Applies LIMIT per value, by numbering rows in the order of the subquery.
-    fn limited(&self, limit: &Limit, input: LogicalPlan) -> Result<Inner> {
+    fn limited(&self, limit: &Limit, input: LogicalPlan) -> Result<UnnestedPart> {
         let (SkipType::Literal(skip), FetchType::Literal(fetch)) =
             (limit.get_skip_type()?, limit.get_fetch_type()?)
         else {
@@ -244,7 +244,7 @@ impl<'a> Outer<'a> {
             LogicalPlan::Projection(projection) => {
                 let schema = Arc::clone(&projection.schema);
                 let input = projection.input.as_ref().clone();
-                let Inner { plan, values } = self.limited(limit, input)?;
+                let UnnestedPart { plan, values } = self.limited(limit, input)?;
                 return self.projected(projection.expr, &schema, plan, values);
             }
             LogicalPlan::SubqueryAlias(alias) => {
@@ -255,7 +255,7 @@ impl<'a> Outer<'a> {
             }
             input => (Vec::new(), input),
         };
-        let Inner { plan, values } = self.inside(input)?;
+        let UnnestedPart { plan, values } = self.inside(input)?;
         let columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
         let order = order.into_iter().map(|sort| {
             let expr = self.expr(sort.expr, plan.schema(), &values)?.unalias();
@@ -281,12 +281,12 @@ impl<'a> Outer<'a> {
             condition = condition.and(number.lt_eq(lit(skip.saturating_add(fetch as u64))));
         }
         let filter = Filter::try_new(condition, Arc::new(window))?;
-        Ok(Inner { plan: project(columns, LogicalPlan::Filter(filter))?, values })
+        Ok(UnnestedPart { plan: project(columns, LogicalPlan::Filter(filter))?, values })
     }
 
-    fn aggregated(&self, aggregate: Aggregate) -> Result<Inner> {
+    fn aggregated(&self, aggregate: Aggregate) -> Result<UnnestedPart> {
         let Aggregate { input, group_expr, aggr_expr, schema, .. } = aggregate;
-        let Inner { plan, values } = self.input(input)?;
+        let UnnestedPart { plan, values } = self.input(input)?;
         let one_row = group_expr.is_empty();
         let mut groups = self.exprs(group_expr, plan.schema(), &values)?;
         groups.extend(values.iter().cloned().map(Expr::Column));
@@ -297,7 +297,7 @@ impl<'a> Outer<'a> {
         let plan = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(plan), groups, exprs)?);
         let plan = super::rewritten(plan, self.names)?.data;
         if !one_row {
-            return Ok(Inner { plan, values });
+            return Ok(UnnestedPart { plan, values });
         }
         // Values without rows also get a row.
         let hit = self.names.next("hit");
@@ -321,11 +321,11 @@ impl<'a> Outer<'a> {
             });
         }
         columns.extend(all.values.iter().cloned().map(Expr::Column));
-        Ok(Inner { plan: project(columns, plan)?, values: all.values })
+        Ok(UnnestedPart { plan: project(columns, plan)?, values: all.values })
     }
 
-    fn windowed(&self, window: Window) -> Result<Inner> {
-        let Inner { plan, values } = self.input(window.input)?;
+    fn windowed(&self, window: Window) -> Result<UnnestedPart> {
+        let UnnestedPart { plan, values } = self.input(window.input)?;
         let exprs = window.window_expr.into_iter().map(|expr| {
             let name = expr.schema_name().to_string();
             let expr = unaliased(self.expr(expr, plan.schema(), &values)?);
@@ -341,7 +341,7 @@ impl<'a> Outer<'a> {
         self.finished(LogicalPlan::Window(window), values)
     }
 
-    fn joined(&self, join: Join) -> Result<Inner> {
+    fn joined(&self, join: Join) -> Result<UnnestedPart> {
         use JoinType::{
             Full, Inner as Both, Left, LeftAnti, LeftMark, LeftSemi, Right, RightAnti, RightMark,
             RightSemi,
@@ -397,14 +397,14 @@ impl<'a> Outer<'a> {
         let joined = super::rewritten(LogicalPlan::Join(joined), self.names)?.data;
         match joined_type {
             Full => self.of_either_side(joined, &left_values, &right_values),
-            _ => Ok(Inner { plan: joined, values: kept }),
+            _ => Ok(UnnestedPart { plan: joined, values: kept }),
         }
     }
 
     /// Plans a lateral join whose right side may reference the values like the columns of its left side.
-    fn with_lateral(&self, join: Join) -> Result<Inner> {
+    fn with_lateral(&self, join: Join) -> Result<UnnestedPart> {
         let named: Vec<Column> = join.left.schema().columns();
-        let Inner { plan: left, values } = self.input(join.left)?;
+        let UnnestedPart { plan: left, values } = self.input(join.left)?;
         let by = self.columns.iter().cloned().zip(values.iter().cloned());
         let by: Vec<_> = by.filter(|(outer, _)| !named.contains(outer)).collect();
         let replaced = |sub: super::Subquery| -> Result<LogicalPlan> {
@@ -443,7 +443,7 @@ impl<'a> Outer<'a> {
         joined: LogicalPlan,
         left: &[Column],
         right: &[Column],
-    ) -> Result<Inner> {
+    ) -> Result<UnnestedPart> {
         let columns = joined.schema().columns().into_iter();
         let columns = columns.filter(|it| !left.contains(it) && !right.contains(it));
         let mut exprs: Vec<Expr> = columns.map(Expr::Column).collect();
@@ -454,7 +454,7 @@ impl<'a> Outer<'a> {
             exprs.push(coalesce(either).alias(name));
         }
         let values = names.into_iter().map(Column::new_unqualified).collect();
-        Ok(Inner { plan: project(exprs, joined)?, values })
+        Ok(UnnestedPart { plan: project(exprs, joined)?, values })
     }
 }
 

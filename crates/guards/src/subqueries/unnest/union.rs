@@ -6,14 +6,17 @@ use datafusion::common::{Column, Result, ScalarValue, not_impl_err};
 use datafusion::logical_expr::logical_plan::{Aggregate, Union, Values};
 use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan, cast, lit};
 
-use super::{Inner, Outer, project, unaliased};
+use super::{Outer, UnnestedPart, project, unaliased};
 
 impl Outer<'_> {
     /// Unites the parts, with the values as columns of the same names.
-    fn all(&self, parts: impl Iterator<Item = Result<(Vec<Expr>, Inner)>>) -> Result<Inner> {
+    fn all(
+        &self,
+        parts: impl Iterator<Item = Result<(Vec<Expr>, UnnestedPart)>>,
+    ) -> Result<UnnestedPart> {
         let names: Vec<String> = self.columns.iter().map(|_| self.names.next("outer")).collect();
         let parts = parts.map(|part| {
-            let (mut columns, Inner { plan, values }) = part?;
+            let (mut columns, UnnestedPart { plan, values }) = part?;
             let values = values.into_iter().zip(&names);
             columns.extend(values.map(|(value, name)| Expr::Column(value).alias(name)));
             Ok(Arc::new(project(columns, plan)?))
@@ -27,17 +30,17 @@ impl Outer<'_> {
             }
         };
         let values = names.into_iter().map(Column::new_unqualified).collect();
-        Ok(Inner { plan, values })
+        Ok(UnnestedPart { plan, values })
     }
 
-    pub(super) fn united(&self, union: Union) -> Result<Inner> {
+    pub(super) fn united(&self, union: Union) -> Result<UnnestedPart> {
         self.all(union.inputs.into_iter().map(|input| {
             let columns = input.schema().columns().into_iter().map(Expr::Column).collect();
             Ok((columns, self.input(input)?))
         }))
     }
 
-    pub(super) fn listed(&self, list: Values) -> Result<Inner> {
+    pub(super) fn listed(&self, list: Values) -> Result<UnnestedPart> {
         let Values { schema, values } = list;
         self.all(values.into_iter().map(|row| {
             let inner = self.values()?;
@@ -56,11 +59,11 @@ impl Outer<'_> {
         &self,
         aggregate: &Aggregate,
         sets: &GroupingSet,
-    ) -> Result<Inner> {
+    ) -> Result<UnnestedPart> {
         let schema = &aggregate.schema;
         let all: Vec<Expr> = sets.distinct_expr().into_iter().cloned().collect();
         let sets = enumerated(sets)?;
-        let Inner { plan, values } = self.all(sets.into_iter().map(|set| {
+        let UnnestedPart { plan, values } = self.all(sets.into_iter().map(|set| {
             let (exprs, input) = (aggregate.aggr_expr.clone(), Arc::clone(&aggregate.input));
             // The grand total without an aggregate is one row of NULL.
             let made = match set.is_empty() && exprs.is_empty() {
@@ -100,7 +103,7 @@ impl Outer<'_> {
             Expr::Column(column).alias_qualified(qualifier.cloned(), field.name())
         });
         let columns = columns.chain(values.iter().cloned().map(Expr::Column)).collect();
-        Ok(Inner { plan: project(columns, plan)?, values })
+        Ok(UnnestedPart { plan: project(columns, plan)?, values })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Configured, Parameters, Range, Takes};
+use super::{Configured, ParameterSpec, Parameters, Range};
 use crate::ConfigError;
 use crate::deployment::Goal;
 use crate::switch::Program;
@@ -19,13 +19,13 @@ pub struct Entry {
     /// The kind of query in SQL.
     pub sql: &'static str,
     /// The parameters of the algorithm.
-    pub parameters: &'static [Takes],
+    pub parameters: &'static [ParameterSpec],
     /// The values that its packets carry.
-    pub carries: Carries,
+    pub carries: PacketContents,
     /// Configures the algorithm; missing parameters take the paper's defaults.
     pub configure: fn(&Parameters) -> Result<Configured, ConfigError>,
     /// Returns the planning goal for its kind of query at these sizes.
-    pub goal: fn(&Wanted) -> Box<dyn Goal>,
+    pub goal: fn(&QuerySize) -> Box<dyn Goal>,
     /// The smaller sizes to try if the paper's default does not fit.
     pub sizes: Sizes,
     /// The paper's count of its resources.
@@ -65,7 +65,7 @@ impl Entry {
 
 /// The sizes of a query that a user states for planning.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wanted {
+pub struct QuerySize {
     /// The number of rows that TOP N returns.
     pub n: u64,
     /// The number of rows in all, or an estimate.
@@ -86,7 +86,7 @@ pub struct Wanted {
     pub dimensions: u32,
 }
 
-impl Default for Wanted {
+impl Default for QuerySize {
     fn default() -> Self {
         Self {
             n: 250,
@@ -104,7 +104,7 @@ impl Default for Wanted {
 
 /// The values that a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
+pub enum PacketContents {
     /// Values that are compared with constants.
     Comparands,
     /// A value whose order matters.
@@ -121,7 +121,7 @@ pub enum Carries {
     Coordinates,
 }
 
-impl Carries {
+impl PacketContents {
     /// Returns how many of a packet's `values` 32-bit words are the key, which comes first.
     #[must_use]
     pub const fn key_words(self, values: usize) -> usize {
@@ -133,7 +133,7 @@ impl Carries {
     }
 }
 
-impl fmt::Display for Carries {
+impl fmt::Display for PacketContents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Comparands | Self::Value => "a value",

@@ -28,9 +28,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use entry::{Carries, Entry, Paper, Released, Sizes, Table2, Wanted};
+pub use entry::{Entry, PacketContents, Paper, QuerySize, Released, Sizes, Table2};
 pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};
-pub use takes::{Range, Takes};
+pub use takes::{ParameterSpec, Range};
 
 use super::{Pruning, distinct, filter, group_by, group_sum, having, join, skyline, top_n};
 use crate::ConfigError;
@@ -133,7 +133,7 @@ impl Algorithm {
     /// # Errors
     ///
     /// If the algorithm has no such parameter.
-    pub fn takes(self, parameter: &'static str) -> Result<&'static Takes, CatalogError> {
+    pub fn takes(self, parameter: &'static str) -> Result<&'static ParameterSpec, CatalogError> {
         let entry = self.entry();
         entry.parameters.iter().find(|it| it.name == parameter).ok_or_else(|| {
             CatalogError::Unused { algorithm: self, parameter, known: entry.listed() }
@@ -270,7 +270,7 @@ mod tests {
                         .ok()
                         .flatten()
                 };
-                if takes.range != Range::Flag && takes.default != Takes::NOT_SET {
+                if takes.range != Range::Flag && takes.default != ParameterSpec::NOT_SET {
                     assert_eq!(set(takes.default), Some(default.clone()), "{algorithm}: {takes:?}");
                 }
                 let (taken, refused) = match takes.range {

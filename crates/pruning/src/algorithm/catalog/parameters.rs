@@ -106,7 +106,7 @@ impl Value {
         }
     }
 
-    fn of<T: Copy>(self, words: &[T]) -> Option<T> {
+    fn pick<T: Copy>(self, words: &[T]) -> Option<T> {
         match self {
             Self::Word(position) => words.get(position).copied(),
             _ => None,
@@ -211,7 +211,7 @@ pub const PARAMETERS: &[Parameter] = &[
         ..Parameter::u32(
             "relation",
             "How a value must relate to the threshold",
-            |it, value| it.relation = value.of(&RELATIONS),
+            |it, value| it.relation = value.pick(&RELATIONS),
             |it| it.relation.is_some(),
         )
     },
@@ -221,7 +221,7 @@ pub const PARAMETERS: &[Parameter] = &[
         ..Parameter::u32(
             "extreme",
             "Which value of a group is computed",
-            |it, value| it.extreme = value.of(&[Extreme::Max, Extreme::Min]),
+            |it, value| it.extreme = value.pick(&[Extreme::Max, Extreme::Min]),
             |it| it.extreme.is_some(),
         )
     },
@@ -231,7 +231,7 @@ pub const PARAMETERS: &[Parameter] = &[
         ..Parameter::u32(
             "ties",
             "What happens to an entry that equals a stored one; prune is correct only for whole values",
-            |it, value| it.ties = value.of(&[Ties::Keep, Ties::Prune]),
+            |it, value| it.ties = value.pick(&[Ties::Keep, Ties::Prune]),
             |it| it.ties.is_some(),
         )
     },

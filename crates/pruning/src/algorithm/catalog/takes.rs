@@ -7,7 +7,7 @@ use crate::algorithm::rows::MOST_MAPPED;
 
 /// A parameter as one algorithm takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Takes {
+pub struct ParameterSpec {
     /// The name of the field of [`Parameters`](super::Parameters).
     pub name: &'static str,
     /// The meaning for this algorithm, with the unit.
@@ -57,7 +57,7 @@ impl Range {
     }
 }
 
-impl Takes {
+impl ParameterSpec {
     /// The default of a parameter that replaces another one.
     pub(crate) const NOT_SET: &'static str = "not set";
     /// The seed that selects the hash functions.
@@ -168,7 +168,7 @@ impl Takes {
 }
 
 /// Writes the line that lists of parameters show.
-impl fmt::Display for Takes {
+impl fmt::Display for ParameterSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { is, range, default, .. } = self;
         match range {

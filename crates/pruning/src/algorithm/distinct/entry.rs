@@ -4,13 +4,14 @@ use super::plan::{self, Size};
 use super::question::Keys;
 use super::{Config, Policy, Width};
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2, Takes, Wanted,
+    Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, QuerySize, Released,
+    Sizes, Table2,
 };
 use crate::algorithm::{Pruning, released};
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
-use crate::theory::{Expected, Footprint, Known, distinct};
+use crate::theory::{Footprint, PruningEstimate, RowStatistics, distinct};
 use crate::{ConfigError, Pruner};
 
 /// DISTINCT; the least recently seen key is evicted.
@@ -19,14 +20,14 @@ pub(crate) const LRU: Entry = Entry {
     query: "distinct",
     sql: "DISTINCT",
     parameters: &[
-        Takes::columns("keys in a row", 1, 64, "2"),
+        ParameterSpec::columns("keys in a row", 1, 64, "2"),
         ROWS,
-        Takes::key_bits("64"),
-        Takes::ROW_VALUE,
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::key_bits("64"),
+        ParameterSpec::ROW_VALUE,
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::Key,
+    carries: PacketContents::Key,
     configure: |given| configure(given, Policy::Lru, given.wide_or(true)?),
     goal,
     sizes: Sizes::Columns(2),
@@ -52,13 +53,13 @@ pub(crate) const FIFO: Entry = Entry {
     query: "distinct",
     sql: "DISTINCT",
     parameters: &[
-        Takes::columns("keys in a row, which share a register", 2, 2, "2"),
+        ParameterSpec::columns("keys in a row, which share a register", 2, 2, "2"),
         ROWS,
-        Takes::ROW_VALUE,
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::ROW_VALUE,
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::Key,
+    carries: PacketContents::Key,
     configure: |given| configure(given, Policy::Fifo, false),
     goal,
     sizes: Sizes::Fixed,
@@ -73,13 +74,13 @@ pub(crate) const FIFO: Entry = Entry {
     released: None,
 };
 
-const ROWS: Takes = Takes::matrix("4096");
+const ROWS: ParameterSpec = ParameterSpec::matrix("4096");
 
 const DEFAULTS: &str = "w = 2, d = 4096";
 const PAPER: Size = Size { rows: 4096, columns: 2, cell_bits: 64, lru: true };
 
-fn goal(wanted: &Wanted) -> Box<dyn Goal> {
-    let Wanted { keys, key_bits, delta, .. } = *wanted;
+fn goal(wanted: &QuerySize) -> Box<dyn Goal> {
+    let QuerySize { keys, key_bits, delta, .. } = *wanted;
     Box::new(plan::Goal { distinct: keys, key_bits, delta })
 }
 
@@ -124,11 +125,15 @@ impl Pruning for Config {
         Box::new(Keys)
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let keys = rows.keys();
         let cells = (u64::from(self.rows()), u64::from(self.columns()));
         let hits = distinct::expected_hit_ratio(keys.round() as u64, cells.0, cells.1);
         let forwarded = keys + (rows.rows() - keys) * (1.0 - hits);
-        Expected { unpruned: rows.part(forwarded), reduced: rows.of_each(keys), reduces: true }
+        PruningEstimate {
+            unpruned: rows.part(forwarded),
+            reduced: rows.of_each(keys),
+            reduces: true,
+        }
     }
 }

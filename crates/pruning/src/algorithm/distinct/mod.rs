@@ -42,8 +42,8 @@ use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::{Hashes, RowHash};
 use crate::algorithm::rows::{self, hash_bits, row_of, rows_in_range};
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Program,
-    Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, FieldId, Half, Index, Op,
+    Operand, Program, RejectedPacket, Relation, Source, Stateful, Table, Test, Update,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -266,11 +266,11 @@ impl Config {
             let mut shift = Stateful::on(register, row)
                 .compare_lo(Compare::mem(Half::Lo, Relation::Eq, key))
                 .compare_hi(Compare::mem(Half::Hi, Relation::Eq, key))
-                .set_lo(Update::set(When::NEITHER, AluOperand::Field(incoming)))
-                .set_hi(Update::set(When::NEITHER, AluOperand::MemLo))
-                .output(case, Source::Predicate, When::ALWAYS);
+                .set_lo(Update::set(ComparePredicate::NEITHER, AluOperand::Field(incoming)))
+                .set_hi(Update::set(ComparePredicate::NEITHER, AluOperand::MemLo))
+                .output(case, Source::Predicate, ComparePredicate::ALWAYS);
             if pair + 1 < pairs {
-                shift = shift.output(x, Source::MemHi, When::ALWAYS);
+                shift = shift.output(x, Source::MemHi, ComparePredicate::ALWAYS);
             }
             let table = Table::always(format!("shift{pair}"), Action::access("shift", shift));
             if pair == 0 {
@@ -321,8 +321,8 @@ fn swap(
     out: FieldId,
 ) -> Stateful {
     Stateful::on(register, row)
-        .set_lo(Update::set(When::ALWAYS, AluOperand::Field(incoming)))
-        .output(out, Source::MemLo, When::ALWAYS)
+        .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Field(incoming)))
+        .output(out, Source::MemLo, ComparePredicate::ALWAYS)
 }
 
 /// Creates a table that sets a one-bit field.
@@ -472,7 +472,7 @@ impl Pruner for Distinct {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let (count, width) = (self.config.rows, self.config.columns as usize);
         let (lru, hashes) = (self.config.policy == Policy::Lru, &mut self.hashes);
         match (&mut self.cells, self.config.row_value) {

@@ -1,13 +1,15 @@
 //! The catalog entry of the filter.
 
-use super::question::Kept;
+use super::question::FilteredRows;
 use super::{Config, Formula, plan};
 use crate::Pruner;
-use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Released, Sizes, Takes};
+use crate::algorithm::catalog::{
+    Configured, Entry, PacketContents, Paper, ParameterSpec, Released, Sizes,
+};
 use crate::algorithm::{Pruning, released};
 use crate::experiment::trial::Question;
 use crate::switch::{Program, Relation};
-use crate::theory::{Expected, Known};
+use crate::theory::{PruningEstimate, RowStatistics};
 
 /// WHERE with a single comparison.
 pub(crate) const FILTER: Entry = Entry {
@@ -15,10 +17,10 @@ pub(crate) const FILTER: Entry = Entry {
     query: "filter",
     sql: "WHERE",
     parameters: &[
-        Takes::threshold("what values are compared with", 0, u32::MAX, "10"),
-        Takes::relation(&["eq", "ne", "lt", "le", "gt", "ge"], "lt"),
+        ParameterSpec::threshold("what values are compared with", 0, u32::MAX, "10"),
+        ParameterSpec::relation(&["eq", "ne", "lt", "le", "gt", "ge"], "lt"),
     ],
-    carries: Carries::Comparands,
+    carries: PacketContents::Comparands,
     configure: |given| {
         let relation = given.relation.unwrap_or(Relation::Lt);
         let constant = given.threshold.unwrap_or(10);
@@ -52,11 +54,11 @@ impl Pruning for Config {
     }
 
     fn question(&self) -> Box<dyn Question> {
-        Box::new(Kept(self.clone()))
+        Box::new(FilteredRows(self.clone()))
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let passing = rows.passing();
-        Expected { unpruned: passing, reduced: rows.rows() * passing, reduces: true }
+        PruningEstimate { unpruned: passing, reduced: rows.rows() * passing, reduces: true }
     }
 }

@@ -29,8 +29,8 @@ use serde::Serialize;
 
 use crate::algorithm::config::in_range;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Pattern, Program, Relation, Source, Stateful, Table, Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Index, Key,
+    Op, Operand, Pattern, Program, RejectedPacket, Relation, Source, Stateful, Table, Update,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -328,8 +328,8 @@ impl Config {
             let compare = Compare::mem(Half::Lo, mirrored(relation), FieldId::value(value));
             let access = Stateful::on(register, Index::Zero)
                 .compare_lo(compare)
-                .set_hi(Update::set(When::LO, AluOperand::Const(1)))
-                .output(bit, Source::AluHi, When::ALWAYS);
+                .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(1)))
+                .output(bit, Source::AluHi, ComparePredicate::ALWAYS);
             b.table(Table::always(format!("compare{number}"), Action::access("compare", access)));
             keys.push(if self.flags.is_some() { Key::ternary(bit) } else { Key::exact(bit) });
         }
@@ -432,10 +432,10 @@ impl Pruner for Filter {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let (config, columns) = (&self.config, entries.columns());
         if columns.len() != self.values() {
-            return Err(WrongValues { expected: self.values(), actual: columns.len() });
+            return Err(RejectedPacket { expected: self.values(), actual: columns.len() });
         }
         selection.clear();
         selection.extend_words(entries.len(), |start, count| {

@@ -7,9 +7,9 @@ use crate::protocol::Query;
 
 /// The rows that the truth table keeps.
 #[derive(Debug)]
-pub(super) struct Kept(pub(super) Config);
+pub(super) struct FilteredRows(pub(super) Config);
 
-impl Question for Kept {
+impl Question for FilteredRows {
     fn optimum(&self, rows: &Rows<'_>) -> usize {
         rows.kept().filter(|row| self.0.keeps(&row.words().collect::<Vec<_>>())).count()
     }

@@ -4,12 +4,12 @@ use super::question::Best;
 use super::{Config, plan};
 use crate::Pruner;
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Released, Sizes, Table2, Takes,
+    Configured, Entry, PacketContents, Paper, ParameterSpec, Released, Sizes, Table2,
 };
 use crate::algorithm::{Pruning, released};
 use crate::experiment::trial::Question;
 use crate::switch::Program;
-use crate::theory::{Expected, Footprint, Known, group_by};
+use crate::theory::{Footprint, PruningEstimate, RowStatistics, group_by};
 
 /// GROUP BY with MAX or MIN.
 pub(crate) const GROUP_BY: Entry = Entry {
@@ -17,15 +17,15 @@ pub(crate) const GROUP_BY: Entry = Entry {
     query: "group-by",
     sql: "GROUP BY",
     parameters: &[
-        Takes::columns("tables", 1, 16, "8"),
-        Takes::rows("cells of a table", 2, "4096"),
-        Takes::key_bits("32"),
-        Takes::EXTREME,
-        Takes::TIES,
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::columns("tables", 1, 16, "8"),
+        ParameterSpec::rows("cells of a table", 2, "4096"),
+        ParameterSpec::key_bits("32"),
+        ParameterSpec::EXTREME,
+        ParameterSpec::TIES,
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::KeyAndValue,
+    carries: PacketContents::KeyAndValue,
     configure: |given| {
         let (cells, tables) = (given.rows_or(4096), given.columns_or(8));
         let wide = given.wide_or(false)?;
@@ -71,11 +71,11 @@ impl Pruning for Config {
         Box::new(Best(self.extreme()))
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let keys = rows.keys();
         let cells = (u64::from(self.cells()), u64::from(self.tables()));
         let whole = |number: f64| number.round() as u64;
         let pruned = group_by::pruned_bound(whole(rows.rows()), whole(keys), cells.0, cells.1);
-        Expected { unpruned: 1.0 - pruned, reduced: rows.of_each(keys), reduces: true }
+        PruningEstimate { unpruned: 1.0 - pruned, reduced: rows.of_each(keys), reduces: true }
     }
 }

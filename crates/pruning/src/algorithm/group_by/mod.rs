@@ -24,7 +24,7 @@ mod question;
 mod several;
 
 pub(crate) use entry::GROUP_BY;
-pub use several::Others;
+pub use several::ExtraExtremes;
 
 use std::fmt;
 
@@ -32,11 +32,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
 use crate::algorithm::hashing::Hashing;
-use crate::algorithm::row_hash::{Hashes, Kept, Places};
+use crate::algorithm::row_hash::{CellIndexes, Hashes, SurvivingEntries};
 use crate::algorithm::ties::Ties;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, POLYNOMIALS,
-    Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, FieldId, Half, Index, Op,
+    Operand, POLYNOMIALS, Program, RejectedPacket, Relation, Source, Stateful, Table, Test, Update,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -84,7 +84,7 @@ pub struct Config {
     ties: Ties,
     wide: bool,
     hashing: Hashing,
-    others: Others,
+    others: ExtraExtremes,
 }
 
 impl Config {
@@ -104,7 +104,7 @@ impl Config {
         power_of_two("cells", cells)?;
         in_range("tables", tables, 1, POLYNOMIALS.len() as u32)?;
         cells_in_range("cells × tables", cells, tables)?;
-        let (hashing, others) = (Hashing::DEFAULT, Others::NONE);
+        let (hashing, others) = (Hashing::DEFAULT, ExtraExtremes::NONE);
         Ok(Self { cells, tables, extreme, ties, wide, hashing, others })
     }
 
@@ -118,7 +118,7 @@ impl Config {
             ties: Ties::Keep,
             wide: false,
             hashing: Hashing::DEFAULT,
-            others: Others::NONE,
+            others: ExtraExtremes::NONE,
         }
     }
 
@@ -174,9 +174,9 @@ impl Config {
             let look = Stateful::on(register, index)
                 .compare_lo(Compare::mem(Half::Lo, Relation::Eq, key))
                 .compare_hi(Compare::mem(Half::Hi, self.extreme.prunes(self.ties), value))
-                .set_lo(Update::set(When::ALWAYS, AluOperand::Field(key)))
-                .set_hi(Update::set(When::NOT_BOTH, AluOperand::Field(value)))
-                .output(case, Source::Predicate, When::ALWAYS);
+                .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Field(key)))
+                .set_hi(Update::set(ComparePredicate::NOT_BOTH, AluOperand::Field(value)))
+                .output(case, Source::Predicate, ComparePredicate::ALWAYS);
             let table = Table::always(format!("look{number}"), Action::access("look", look));
             b.table(if number == 0 { table } else { table.when([Test::is_not(case, BEATEN)]) });
         }
@@ -198,9 +198,9 @@ impl Config {
             let swap = Stateful::on(keys, index)
                 .compare_lo(Compare::mem(Half::Lo, Relation::Eq, low))
                 .compare_hi(Compare::mem(Half::Hi, Relation::Eq, high))
-                .set_lo(Update::set(When::ALWAYS, AluOperand::Field(low)))
-                .set_hi(Update::set(When::ALWAYS, AluOperand::Field(high)))
-                .output(case, Source::Predicate, When::ALWAYS);
+                .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Field(low)))
+                .set_hi(Update::set(ComparePredicate::ALWAYS, AluOperand::Field(high)))
+                .output(case, Source::Predicate, ComparePredicate::ALWAYS);
             b.table(guard(Table::always(format!("key{number}"), Action::access("swap", swap))));
             b.stage();
             let initial = [self.extreme.worst(), 0];
@@ -208,9 +208,9 @@ impl Config {
             let look = Stateful::on(values, index)
                 .compare_lo(Compare::field_const(case, Relation::Eq, BEATEN))
                 .compare_hi(Compare::mem(Half::Lo, self.extreme.prunes(self.ties), value))
-                .set_lo(Update::set(When::NOT_BOTH, AluOperand::Field(value)))
-                .set_hi(Update::set(When::BOTH, AluOperand::Const(1)))
-                .output(beaten, Source::AluHi, When::ALWAYS);
+                .set_lo(Update::set(ComparePredicate::NOT_BOTH, AluOperand::Field(value)))
+                .set_hi(Update::set(ComparePredicate::BOTH, AluOperand::Const(1)))
+                .output(beaten, Source::AluHi, ComparePredicate::ALWAYS);
             b.table(guard(Table::always(format!("value{number}"), Action::access("look", look))));
         }
         self.drop(&mut b, prune, Test::is(beaten, 1), value);
@@ -247,7 +247,7 @@ impl Config {
     }
 }
 
-checked_when_read!(Config { cells: u32, tables: u32, extreme: Extreme, ties: Ties, wide: bool, hashing: Hashing, others: Others } => others.check().and_then(|others| Ok(Self { hashing, others, ..Self::new(cells, tables, extreme, ties, wide)? })));
+checked_when_read!(Config { cells: u32, tables: u32, extreme: Extreme, ties: Ties, wide: bool, hashing: Hashing, others: ExtraExtremes } => others.check().and_then(|others| Ok(Self { hashing, others, ..Self::new(cells, tables, extreme, ties, wide)? })));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -296,11 +296,11 @@ impl Group for [u32; 3] {
 fn pass<G: Group, const KEEP_TIES: bool>(
     cells: &mut [G],
     size: usize,
-    places: &[Places],
+    places: &[CellIndexes],
     len: usize,
     entry: impl Fn(usize) -> G,
-) -> Kept {
-    let mut kept = Kept::all(len);
+) -> SurvivingEntries {
+    let mut kept = SurvivingEntries::all(len);
     // The block passes one table after the other, so that no branch depends on a result. Each table receives its
     // entries in the same order as if entry followed entry.
     for (cells, places) in cells.chunks_exact_mut(size).zip(places) {
@@ -345,10 +345,10 @@ impl Best {
     fn pass<const N: usize, const KEEP_TIES: bool>(
         &mut self,
         size: usize,
-        places: &[Places],
+        places: &[CellIndexes],
         keys: [&[u32]; N],
         values: &[u32],
-    ) -> Kept {
+    ) -> SurvivingEntries {
         let (extreme, len) = (self.extreme, values.len());
         let rank = |at: usize| extreme.rank(values[at]);
         let [first, last] = [keys[0], keys[N - 1]];
@@ -418,7 +418,7 @@ impl GroupBy {
         self.hashes.blocks(keys[0].len(), key, |start, len, places| {
             let block = start..start + len;
             let keys = keys.map(|words| &words[block.clone()]);
-            let mut kept = Kept::none();
+            let mut kept = SurvivingEntries::none();
             for (best, values) in bests.iter_mut().zip(values) {
                 kept |= best.pass::<N, KEEP_TIES>(size, places, keys, &values[block.clone()]);
             }
@@ -436,10 +436,10 @@ impl Pruner for GroupBy {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let columns = entries.columns();
         if columns.len() != self.values() {
-            return Err(WrongValues { expected: self.values(), actual: columns.len() });
+            return Err(RejectedPacket { expected: self.values(), actual: columns.len() });
         }
         let (keys, values) = columns.split_at(self.config.key_values().into());
         match (keys, self.config.ties) {

@@ -10,12 +10,12 @@ use crate::switch::{Action, Builder, FieldId, Op, Operand, Program, Table, Test}
 
 /// The extremes of an entry's further values, as bits: 1 for [`Extreme::Min`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Others {
+pub struct ExtraExtremes {
     count: u8,
     least: u8,
 }
 
-impl Others {
+impl ExtraExtremes {
     /// No further values: entries have one value.
     pub(super) const NONE: Self = Self { count: 0, least: 0 };
 
@@ -50,7 +50,7 @@ impl Config {
         let count = in_range("values of an entry beside the first", count, 0, MOST)? as u8;
         let bit = |(n, extreme): (usize, &Extreme)| u8::from(*extreme == Extreme::Min) << n;
         let least = extremes.iter().enumerate().map(bit).sum();
-        Ok(Self { others: Others { count, least }, ..self })
+        Ok(Self { others: ExtraExtremes { count, least }, ..self })
     }
 
     /// Iterates over the extremes of all values of an entry.
@@ -61,7 +61,7 @@ impl Config {
     /// Iterates over configurations for each value alone.
     pub(super) fn singles(&self) -> impl Iterator<Item = Self> {
         let config = *self;
-        self.extremes().map(move |extreme| Self { extreme, others: Others::NONE, ..config })
+        self.extremes().map(move |extreme| Self { extreme, others: ExtraExtremes::NONE, ..config })
     }
 
     pub(super) fn program_of_several(&self) -> Program {

@@ -1,13 +1,13 @@
 //! The catalog entry of GROUP BY with SUM or COUNT.
 
 use super::question::Sums;
-use super::{Config, Held, plan};
+use super::{Config, GroupSums, plan};
 use crate::Pruner;
 use crate::algorithm::Pruning;
-use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Sizes, Takes};
+use crate::algorithm::catalog::{Configured, Entry, PacketContents, Paper, ParameterSpec, Sizes};
 use crate::experiment::trial::Question;
 use crate::switch::Program;
-use crate::theory::{Expected, Known};
+use crate::theory::{PruningEstimate, RowStatistics};
 
 /// GROUP BY with SUM or COUNT.
 pub(crate) const GROUP_SUM: Entry = Entry {
@@ -15,12 +15,12 @@ pub(crate) const GROUP_SUM: Entry = Entry {
     query: "group-sum",
     sql: "GROUP BY SUM",
     parameters: &[
-        Takes::columns("tables", 1, 16, "4"),
-        Takes::rows("cells of a table", 2, "4096"),
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::columns("tables", 1, 16, "4"),
+        ParameterSpec::rows("cells of a table", 2, "4096"),
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::KeyAndAmount,
+    carries: PacketContents::KeyAndAmount,
     configure: |given| {
         let config = Config::new(given.rows_or(4096), given.columns_or(4))?;
         Ok(Configured::GroupSum(config.with_hashing(given.hashing()?)))
@@ -59,16 +59,20 @@ impl Pruning for Config {
         self.cells() as usize * self.tables() as usize
     }
 
-    fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<Held> {
+    fn group_sums_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<GroupSums> {
         self.held_in(registers)
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let keys = rows.keys();
         let (cells, tables) = (u64::from(self.cells()), u64::from(self.tables()));
         let size = plan::Size { rows: cells, tables, word_bits: 32, sums: self.sums().into() };
         let held = size.held(keys.round() as u64);
         let forwarded = (1.0 - held) * rows.rows() + held * keys;
-        Expected { unpruned: rows.part(forwarded), reduced: rows.of_each(keys), reduces: true }
+        PruningEstimate {
+            unpruned: rows.part(forwarded),
+            reduced: rows.of_each(keys),
+            reduces: true,
+        }
     }
 }

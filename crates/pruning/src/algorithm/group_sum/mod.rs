@@ -37,8 +37,9 @@ use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_tw
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::row_hash::Hashes;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Operation,
-    POLYNOMIALS, Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, FieldId, Half, Index, Op,
+    Operand, Operation, POLYNOMIALS, Program, RejectedPacket, Relation, Source, Stateful, Table,
+    Test, Update,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -56,7 +57,7 @@ pub const MOST_SUMS: u32 = 8;
 
 /// The sums of one group that the switch holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct GroupSums {
     /// The key of the group.
     pub key: u64,
     /// The sum of each value, modulo 2⁶⁴.
@@ -183,7 +184,7 @@ impl Config {
 
     /// Returns the groups and sums in the registers of the program.
     #[must_use]
-    pub fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<Held> {
+    pub fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<GroupSums> {
         let arrays = 1 + 2 * self.sums as usize;
         let all = 0..u64::from(self.cells) * u64::from(self.tables);
         all.filter_map(|cell| in_cell(registers, arrays, cell)).collect()
@@ -223,7 +224,7 @@ pub(crate) fn held_in(registers: &[Vec<[u32; 2]>], cell: u64) -> Option<(u64, u6
 
 /// Returns the group in a cell, if it is full. Registers come table after table, `arrays` for each: the keys, then
 /// low and high halves of each sum. Cells are numbered through all tables.
-fn in_cell(registers: &[Vec<[u32; 2]>], arrays: usize, cell: u64) -> Option<Held> {
+fn in_cell(registers: &[Vec<[u32; 2]>], arrays: usize, cell: u64) -> Option<GroupSums> {
     let (cell, cells) = (usize::try_from(cell).ok()?, registers.first()?.len());
     let mut words = registers
         .chunks_exact(arrays)
@@ -233,7 +234,7 @@ fn in_cell(registers: &[Vec<[u32; 2]>], arrays: usize, cell: u64) -> Option<Held
     let key = words.next().filter(|key| *key != 0)?;
     let halves: Vec<u64> = words.collect();
     let sums = halves.as_chunks().0.iter().map(|[low, high]| high << 32 | low).collect();
-    Some(Held { key, sums })
+    Some(GroupSums { key, sums })
 }
 
 /// Appends the number of a sum to a name; the first sum needs none.
@@ -270,8 +271,8 @@ impl Groups {
         let find = find
             .compare_lo(Compare::mem(Half::Lo, Relation::Eq, key))
             .compare_hi(Compare::mem_const(Half::Lo, Relation::Eq, 0))
-            .set_lo(Update::set(When::HI, AluOperand::Field(key)))
-            .output(self.case, Source::Predicate, When::ALWAYS);
+            .set_lo(Update::set(ComparePredicate::HI, AluOperand::Field(key)))
+            .output(self.case, Source::Predicate, ComparePredicate::ALWAYS);
         let table = Table::always(format!("find{}", self.number), Action::access("find", find));
         match before {
             Some(before) => table.when([Test::is(before.case, NEITHER)]),
@@ -284,13 +285,13 @@ impl Groups {
         let add = add
             .compare_lo(Compare::mem(Half::Lo, Relation::Gt, room))
             .set_lo(Update::new(
-                When::ALWAYS,
+                ComparePredicate::ALWAYS,
                 Operation::Add,
                 AluOperand::MemLo,
                 AluOperand::Field(value),
             ))
-            .set_hi(Update::set(When::LO, AluOperand::Const(1)))
-            .output(sum.carry, Source::AluHi, When::ALWAYS);
+            .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(1)))
+            .output(sum.carry, Source::AluHi, ComparePredicate::ALWAYS);
         // The sum is added if the cell belongs to the entry.
         let table = Table::always(format!("add_low{}", sum.name), Action::access("add", add));
         table.when([Test::is_not(self.case, 0)]).when([Test::is_not(self.case, NEITHER)])
@@ -301,7 +302,7 @@ impl Sum {
     fn add_high(&self) -> Table {
         let add = self.high.clone();
         let add = add.set_lo(Update::new(
-            When::ALWAYS,
+            ComparePredicate::ALWAYS,
             Operation::Add,
             AluOperand::MemLo,
             AluOperand::Const(1),
@@ -331,8 +332,8 @@ impl Pruner for GroupSum {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
-        let wrong = WrongValues { expected: self.values(), actual: entries.columns().len() };
+    ) -> Result<(), RejectedPacket> {
+        let wrong = RejectedPacket { expected: self.values(), actual: entries.columns().len() };
         let Some((keys, values)) = entries.columns().split_first() else { return Err(wrong) };
         if values.len() != self.sums.len() {
             return Err(wrong);
@@ -371,9 +372,9 @@ impl Pruner for GroupSum {
         true
     }
 
-    fn held(&self) -> Vec<Held> {
+    fn group_sums(&self) -> Vec<GroupSums> {
         let full = self.keys.iter().enumerate().filter(|(_, key)| **key != 0);
-        let of = |(at, &key): (usize, &u32)| Held {
+        let of = |(at, &key): (usize, &u32)| GroupSums {
             key: key.into(),
             sums: self.sums.iter().map(|sums| sums[at]).collect(),
         };

@@ -26,7 +26,7 @@ fn at_the_master(config: Config, packets: &[Packet]) -> HashMap<u64, u64> {
     let forwarded: Vec<Packet> =
         packets.iter().zip(keep).filter(|(_, keep)| *keep).map(|(p, _)| p.clone()).collect();
     let mut all = sums(&forwarded);
-    for Held { key, sums } in pruner.held() {
+    for GroupSums { key, sums } in pruner.group_sums() {
         *all.entry(key).or_default() += sums[0];
     }
     all
@@ -39,8 +39,8 @@ fn sums_carry_into_their_high_half() {
     check(&config.program(), &mut config.pruner(), &packets).unwrap();
     let mut pruner = config.pruner();
     assert!(fast_forwarded(&mut pruner, &packets, 8).iter().all(|keep| !keep));
-    let held = Held { key: 7, sums: vec![5 * u64::from(u32::MAX)] };
-    assert_eq!(pruner.held(), [held]);
+    let held = GroupSums { key: 7, sums: vec![5 * u64::from(u32::MAX)] };
+    assert_eq!(pruner.group_sums(), [held]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_group_without_room_is_forwarded_for_ever() {
     let packets: Vec<Packet> = (0..40).map(|id| Packet::new(0, id, [id % 4, 1])).collect();
     let mut pruner = config.pruner();
     let keep = fast_forwarded(&mut pruner, &packets, 64);
-    let held: Vec<u64> = pruner.held().into_iter().map(|held| held.key).collect();
+    let held: Vec<u64> = pruner.group_sums().into_iter().map(|held| held.key).collect();
     assert!(!held.is_empty() && held.len() <= 2);
     for (packet, keep) in packets.iter().zip(keep) {
         assert_eq!(keep, !held.contains(&packet.values[0].into()), "{packet:?}");
@@ -113,7 +113,7 @@ proptest! {
         let mut pruner = three.pruner();
         check(&three.program(), &mut pruner, &packets).unwrap();
         assert_touches_what_fits(&three.program(), &packets);
-        prop_assert_eq!(three.held_in(&pruner.registers()), pruner.held());
+        prop_assert_eq!(three.held_in(&pruner.registers()), pruner.group_sums());
         for number in 0..3 {
             let of = |packet: &Packet| {
                 Packet::new(packet.fid, packet.id, [packet.values[0], packet.values[1 + number]])
@@ -122,10 +122,10 @@ proptest! {
             let mut single = one.pruner();
             let keep = fast_forwarded(&mut single, &alone, 64);
             prop_assert_eq!(keep, fast_forwarded(&mut three.pruner(), &packets, 64));
-            let sums = |held: Vec<Held>, at: usize| -> Vec<(u64, u64)> {
+            let sums = |held: Vec<GroupSums>, at: usize| -> Vec<(u64, u64)> {
                 held.into_iter().map(|held| (held.key, held.sums[at])).collect()
             };
-            prop_assert_eq!(sums(single.held(), 0), sums(pruner.held(), number));
+            prop_assert_eq!(sums(single.group_sums(), 0), sums(pruner.group_sums(), number));
         }
     }
 }

@@ -5,12 +5,12 @@ use super::{extreme, plan, sum};
 use crate::Pruner;
 use crate::algorithm::Pruning;
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Sizes, Table2, Takes, Wanted,
+    Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, QuerySize, Sizes, Table2,
 };
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
 use crate::switch::{Program, Relation};
-use crate::theory::{Expected, Footprint, Known, count_min};
+use crate::theory::{Footprint, PruningEstimate, RowStatistics, count_min};
 
 /// HAVING SUM or COUNT, by Count-Min.
 pub(crate) const SUM: Entry = Entry {
@@ -18,14 +18,14 @@ pub(crate) const SUM: Entry = Entry {
     query: "having",
     sql: "HAVING",
     parameters: &[
-        Takes::cells("columns", "counters in a row of the sketch", 2, "1024"),
-        Takes::numbers("rows", "rows of the sketch", 1, 16, "3"),
-        Takes::threshold("what a group's sum must exceed", 0, u32::MAX - 1, "1000000"),
-        Takes::key_bits("32"),
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::cells("columns", "counters in a row of the sketch", 2, "1024"),
+        ParameterSpec::numbers("rows", "rows of the sketch", 1, 16, "3"),
+        ParameterSpec::threshold("what a group's sum must exceed", 0, u32::MAX - 1, "1000000"),
+        ParameterSpec::key_bits("32"),
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::KeyAndAmount,
+    carries: PacketContents::KeyAndAmount,
     configure: |given| {
         let (rows, counters) = (given.rows_or(3), given.columns_or(1024));
         let (threshold, wide) = (threshold(given), given.wide_or(false)?);
@@ -52,19 +52,19 @@ pub(crate) const EXTREME: Entry = Entry {
     query: "having",
     sql: "HAVING",
     parameters: &[
-        Takes::columns("keys in a row", 1, 64, "2"),
-        Takes::matrix("4096"),
-        Takes::threshold(
+        ParameterSpec::columns("keys in a row", 1, 64, "2"),
+        ParameterSpec::matrix("4096"),
+        ParameterSpec::threshold(
             "what a group's greatest or least value is compared with",
             0,
             u32::MAX,
             "1000000",
         ),
-        Takes::relation(&["lt", "le", "gt", "ge"], "gt"),
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::relation(&["lt", "le", "gt", "ge"], "gt"),
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::KeyAndValue,
+    carries: PacketContents::KeyAndValue,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(2));
         let (relation, threshold) = (given.relation.unwrap_or(Relation::Gt), threshold(given));
@@ -81,7 +81,7 @@ pub(crate) const EXTREME: Entry = Entry {
     released: None,
 };
 
-fn goal(wanted: &Wanted) -> Box<dyn Goal> {
+fn goal(wanted: &QuerySize) -> Box<dyn Goal> {
     Box::new(plan::Goal { keys: wanted.keys, counter_bits: wanted.value_bits })
 }
 
@@ -106,12 +106,12 @@ impl Pruning for sum::Config {
         Box::new(SumAbove(self.threshold().into()))
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let (keys, found) = (rows.keys(), rows.assume("are of groups that qualify"));
         let (counters, lines) = (u64::from(self.counters()), u64::from(self.rows()));
         let wrong = count_min::collision(keys.round() as u64, counters, lines);
         let unpruned = found + (1.0 - found) * wrong;
-        Expected { unpruned, reduced: rows.of_each(keys), reduces: true }
+        PruningEstimate { unpruned, reduced: rows.of_each(keys), reduces: true }
     }
 
     fn rereads(&self) -> bool {
@@ -136,9 +136,9 @@ impl Pruning for extreme::Config {
         Box::new(AnyValue(self.relation(), self.threshold()))
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let (keys, unpruned) = (rows.keys(), rows.assume("are of groups that qualify"));
-        Expected { unpruned, reduced: rows.of_each(keys), reduces: true }
+        PruningEstimate { unpruned, reduced: rows.of_each(keys), reduces: true }
     }
 
     fn rereads(&self) -> bool {

@@ -12,7 +12,7 @@ use crate::algorithm::distinct::{self, Policy, Width};
 use crate::algorithm::filter::{self, Formula};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
-use crate::switch::{Program, Relation, WrongValues, chain};
+use crate::switch::{Program, RejectedPacket, Relation, chain};
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 /// Parameters that a program can be built from.
@@ -114,7 +114,7 @@ impl Pruner for Having {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let [keys, values] = columns(entries)?;
         let c = self.threshold;
         let distinct = &mut self.distinct;

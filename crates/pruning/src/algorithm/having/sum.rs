@@ -17,8 +17,9 @@ use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_tw
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::row_hash::Hashes;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Operation,
-    POLYNOMIALS, Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, FieldId, Half, Index, Op,
+    Operand, Operation, POLYNOMIALS, Program, RejectedPacket, Relation, Source, Stateful, Table,
+    Test, Update,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -145,13 +146,13 @@ impl Config {
             let count = Stateful::on(register, Index::Hash(index))
                 .compare_lo(compare)
                 .set_lo(Update::new(
-                    When::ALWAYS,
+                    ComparePredicate::ALWAYS,
                     Operation::AddSaturating,
                     AluOperand::MemLo,
                     addend,
                 ))
-                .set_hi(Update::set(When::LO, AluOperand::Const(1)))
-                .output(above, Source::AluHi, When::ALWAYS);
+                .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(1)))
+                .output(above, Source::AluHi, ComparePredicate::ALWAYS);
             b.table(Table::always(format!("count{row}"), Action::access("count", count)));
             low.push(Test::is(above, 0));
         }
@@ -222,7 +223,7 @@ impl Pruner for Having {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let len = entries.len();
         match (entries.columns(), self.config.wide, self.config.aggregate) {
             ([key], false, Aggregate::Count) => self.sweep(len, |i| [key[i]], |_| 1, selection),
@@ -236,7 +237,7 @@ impl Pruner for Having {
                 self.sweep(len, |i| [high[i], low[i]], |i| value[i], selection);
             }
             (other, _, _) => {
-                return Err(WrongValues { expected: self.values(), actual: other.len() });
+                return Err(RejectedPacket { expected: self.values(), actual: other.len() });
             }
         }
         Ok(())

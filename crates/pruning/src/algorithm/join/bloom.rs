@@ -12,9 +12,10 @@ use serde::Serialize;
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::{MAX_ROWS, in_range, index_bits};
 use crate::algorithm::hashing::Hashing;
-use crate::algorithm::row_hash::{Hashes, Kept};
+use crate::algorithm::row_hash::{Hashes, SurvivingEntries};
 use crate::switch::{
-    Action, AluOperand, Cell, Index, POLYNOMIALS, Program, Source, Stateful, Update, When,
+    Action, AluOperand, Cell, ComparePredicate, Index, POLYNOMIALS, Program, Source, Stateful,
+    Update,
 };
 use crate::{ConfigError, Selection};
 
@@ -122,8 +123,10 @@ impl Config {
                 let register = b.register(format!("filter_{name}"), Cell::Bit1, size);
                 let found = b.field(format!("in_{name}"), 1);
                 let access = Stateful::on(register, index);
-                let set = access.clone().set_lo(Update::set(When::ALWAYS, AluOperand::Const(1)));
-                let test = access.output(found, Source::MemLo, When::ALWAYS);
+                let set = access
+                    .clone()
+                    .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Const(1)));
+                let test = access.output(found, Source::MemLo, ComparePredicate::ALWAYS);
                 let (set, test) = (Action::access("insert", set), Action::access("test", test));
                 b.table(filter_table(self.shape, side, format!("bloom_{name}"), set, test));
                 present[side].push(found);
@@ -189,7 +192,7 @@ impl super::Filter for Filter {
             // The arrays are filled one by one, so that fewer pages are in use at a time.
             for (number, Array { words, size }) in arrays.iter().enumerate() {
                 let (array, mask) = (&mut bits[words.clone()], size - 1);
-                for (places, len) in round.of(number) {
+                for (places, len) in round.array(number) {
                     for place in &places[..len] {
                         let at = place & mask;
                         array[at as usize / 64] |= 1 << (at % 64);
@@ -209,18 +212,18 @@ impl super::Filter for Filter {
         let (bits, arrays) = (&self.bits, &self.arrays);
         selection.clear();
         self.hashes.rounds(len, key, |len, round| {
-            let mut kept = Kept::of_round(len);
+            let mut kept = SurvivingEntries::of_round(len);
             // The arrays are read one by one, so that fewer pages are in use at a time.
             for (number, Array { words, size }) in arrays.iter().enumerate() {
                 let (array, mask) = (&bits[words.clone()], size - 1);
-                for (kept, (places, _)) in kept.iter_mut().zip(round.of(number)) {
+                for (kept, (places, _)) in kept.iter_mut().zip(round.array(number)) {
                     kept.retain(|at| {
                         let at = places[at] & mask;
                         array[at as usize / 64] >> (at % 64) & 1 == 1
                     });
                 }
             }
-            selection.extend_words(len, |start, _| Kept::word_of_round(&kept, start));
+            selection.extend_words(len, |start, _| SurvivingEntries::word_of_round(&kept, start));
         });
     }
 

@@ -4,14 +4,15 @@ use super::plan::{self, Filter, Size};
 use super::question::Matches;
 use super::{Kind, Passes, Shape, bloom, register_bloom};
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2, Takes, Wanted,
+    Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, QuerySize, Released,
+    Sizes, Table2,
 };
 use crate::algorithm::config::power_of_two;
 use crate::algorithm::{Pruning, released};
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
-use crate::theory::{Expected, Footprint, Known, bloom as rates};
+use crate::theory::{Footprint, PruningEstimate, RowStatistics, bloom as rates};
 use crate::{ConfigError, Pruner};
 
 /// JOIN with a Bloom filter.
@@ -20,14 +21,14 @@ pub(crate) const BLOOM: Entry = Entry {
     query: "join",
     sql: "JOIN",
     parameters: &[
-        Takes::rows("bits of each of the H arrays, of which M is made", 2, "8388608"),
-        Takes::FILTER_BITS,
-        Takes::numbers("hashes", "hashes of a key, H", 1, 16, "3"),
-        Takes::key_bits("32"),
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::rows("bits of each of the H arrays, of which M is made", 2, "8388608"),
+        ParameterSpec::FILTER_BITS,
+        ParameterSpec::numbers("hashes", "hashes of a key, H", 1, 16, "3"),
+        ParameterSpec::key_bits("32"),
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::KeyOfEither,
+    carries: PacketContents::KeyOfEither,
     configure: |given| {
         let (shape, hashes) = (shape(given)?, given.hashes());
         let config = match (given.rows, given.filter_bits) {
@@ -65,13 +66,13 @@ pub(crate) const REGISTER_BLOOM: Entry = Entry {
     query: "join",
     sql: "JOIN",
     parameters: &[
-        Takes::rows("words of 64 bits, of which M is made", 2, "524288"),
-        Takes::numbers("hashes", "bits of a key in its word, H", 1, 8, "3"),
-        Takes::key_bits("32"),
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::rows("words of 64 bits, of which M is made", 2, "524288"),
+        ParameterSpec::numbers("hashes", "bits of a key in its word, H", 1, 8, "3"),
+        ParameterSpec::key_bits("32"),
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::KeyOfEither,
+    carries: PacketContents::KeyOfEither,
     configure: |given| {
         let words = given.rows_or(1 << 19);
         let config = register_bloom::Config::new(shape(given)?, words, given.hashes(), 16)?;
@@ -94,7 +95,7 @@ const DEFAULTS: &str = "M = 4 MB, H = 3";
 
 const PAPER: Size = Size { filter: Filter::Bloom, bits: 4 << 23, hashes: 3 };
 
-fn goal(wanted: &Wanted) -> Box<dyn Goal> {
+fn goal(wanted: &QuerySize) -> Box<dyn Goal> {
     Box::new(plan::Goal { keys: wanted.keys, matching: wanted.matching })
 }
 
@@ -119,9 +120,9 @@ impl Pruning for bloom::Config {
         Box::new(Matches)
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         // The entries of the build side are all forwarded.
-        Expected { unpruned: 1.0, reduced: rows.rows(), reduces: false }
+        PruningEstimate { unpruned: 1.0, reduced: rows.rows(), reduces: false }
     }
 
     fn false_positives(&self, keys: u64) -> f64 {
@@ -146,9 +147,9 @@ impl Pruning for register_bloom::Config {
         Box::new(Matches)
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         // The entries of the build side are all forwarded.
-        Expected { unpruned: 1.0, reduced: rows.rows(), reduces: false }
+        PruningEstimate { unpruned: 1.0, reduced: rows.rows(), reduces: false }
     }
 
     fn false_positives(&self, keys: u64) -> f64 {

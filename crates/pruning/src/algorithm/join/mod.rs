@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::config::{in_range, power_of_two};
 use crate::algorithm::pruner::columns;
 use crate::switch::{
-    Action, Builder, Entry, FieldId, Key, Op, Operand, Pattern, Program, Table, WrongValues,
+    Action, Builder, Entry, FieldId, Key, Op, Operand, Pattern, Program, RejectedPacket, Table,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -281,7 +281,7 @@ impl<F: Filter> Pruner for Join<F> {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let (flow, len) = (entries.flow(), entries.len());
         if self.shape.wide {
             let [high, low] = columns(entries)?;

@@ -14,8 +14,8 @@ use crate::algorithm::config::{in_range, index_bits};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::row_hash::RowHash;
 use crate::switch::{
-    Action, AluOperand, Cell, Entry, Index, Key, Op, Operand, Operation, POLYNOMIALS, Pattern,
-    Program, Source, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Cell, ComparePredicate, Entry, Index, Key, Op, Operand, Operation,
+    POLYNOMIALS, Pattern, Program, Source, Stateful, Table, Test, Update,
 };
 use crate::{ConfigError, Selection};
 
@@ -126,7 +126,7 @@ impl Config {
                 let access = Stateful::on(register, Index::Hash(word));
                 let with_mask = |operation| {
                     Update::new(
-                        When::ALWAYS,
+                        ComparePredicate::ALWAYS,
                         operation,
                         AluOperand::MemLo,
                         AluOperand::Field(mask[half]),
@@ -137,7 +137,7 @@ impl Config {
                 let test = access.set_hi(with_mask(Operation::And)).output(
                     found,
                     Source::AluHi,
-                    When::ALWAYS,
+                    ComparePredicate::ALWAYS,
                 );
                 let test = Action::access("test", test);
                 b.table(filter_table(self.shape, side, format!("bloom_{name}"), insert, test));

@@ -1,9 +1,9 @@
 //! `cheetah_distinct.p4`: an LRU of four columns for 64-bit values.
 
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Operation, POLYNOMIALS, Pattern, Program, Relation, Source, Stateful, Table, Test, Update,
-    When,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Index, Key,
+    Op, Operand, Operation, POLYNOMIALS, Pattern, Program, Relation, Source, Stateful, Table, Test,
+    Update,
 };
 
 /// The quirks to repair.
@@ -54,17 +54,17 @@ pub fn distinct(row_bits: u8, repairs: Repairs) -> Program {
             let name = format!("column{column}_{}", ["lo", "hi"][half]);
             let register = b.register(name.clone(), Cell::Bit32, 1 << row_bits);
             let flagged = Update::new(
-                When::LO,
+                ComparePredicate::LO,
                 Operation::Or,
                 AluOperand::MemLo,
                 AluOperand::Const(i32::MIN),
             );
             let import = Stateful::on(register, Index::Hash(row))
                 .compare_lo(Compare::mem(Half::Lo, Relation::Eq, value[half]))
-                .set_lo(Update::set(When::ALWAYS, AluOperand::Field(incoming[half])))
+                .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Field(incoming[half])))
                 .set_hi(flagged)
-                .set_hi(Update::set(When::NOT_LO, AluOperand::MemLo))
-                .output(out[column][half], Source::AluHi, When::ALWAYS);
+                .set_hi(Update::set(ComparePredicate::NOT_LO, AluOperand::MemLo))
+                .output(out[column][half], Source::AluHi, ComparePredicate::ALWAYS);
             let mut table =
                 Table::always(format!("import_{name}"), Action::access("import", import));
             for earlier in &out[..column] {

@@ -2,8 +2,8 @@
 
 use super::drop_table;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Index, Key,
+    Op, Operand, Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update,
 };
 
 /// The initial value of the least value in the release.
@@ -27,20 +27,21 @@ pub fn top_n(n: u32) -> Program {
     let seen = b.register("seen", Cell::Bit32, 1);
     let count = Stateful::on(seen, Index::Zero)
         .compare_lo(Compare::mem_const(Half::Lo, Relation::Lt, n))
-        .set_lo(increment(When::LO))
-        .set_hi(Update::set(When::NOT_LO, AluOperand::Const(1)))
-        .output(full, Source::AluHi, When::ALWAYS);
+        .set_lo(increment(ComparePredicate::LO))
+        .set_hi(Update::set(ComparePredicate::NOT_LO, AluOperand::Const(1)))
+        .output(full, Source::AluHi, ComparePredicate::ALWAYS);
     b.stage();
     b.table(Table::always("count", Action::access("count", count)));
 
     let minimum = b.register_of("minimum", Cell::Bit32, 1, [PRESET, 0]);
     let lower = Stateful::on(minimum, Index::Zero).set_lo(Update::new(
-        When::ALWAYS,
+        ComparePredicate::ALWAYS,
         Operation::Min,
         AluOperand::MemLo,
         AluOperand::Field(value),
     ));
-    let read = Stateful::on(minimum, Index::Zero).output(least, Source::MemLo, When::ALWAYS);
+    let read =
+        Stateful::on(minimum, Index::Zero).output(least, Source::MemLo, ComparePredicate::ALWAYS);
     let actions = vec![Action::access("lower", lower), Action::access("read", read)];
     let entries = vec![Entry::new([Pattern::exactly(0)], 0)];
     b.stage();
@@ -60,9 +61,9 @@ pub fn top_n(n: u32) -> Program {
     let one = Stateful::on(counted, Index::Zero)
         .compare_lo(Compare::field_const(difference, Relation::Gt, i32::MAX as u32))
         .compare_hi(Compare::mem_const(Half::Lo, Relation::Gt, n))
-        .set_lo(increment(When(When::LO.0 & When::NOT_HI.0)))
-        .set_hi(Update::set(When::BOTH, AluOperand::Const(1)))
-        .output(above, Source::AluHi, When::ALWAYS);
+        .set_lo(increment(ComparePredicate(ComparePredicate::LO.0 & ComparePredicate::NOT_HI.0)))
+        .set_hi(Update::set(ComparePredicate::BOTH, AluOperand::Const(1)))
+        .output(above, Source::AluHi, ComparePredicate::ALWAYS);
     b.stage();
     b.table(Table::always("first_cutoff", Action::access("count", one)).when([Test::is(full, 1)]));
     b.stage();

@@ -2,8 +2,8 @@
 
 use super::drop_table;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Operation,
-    POLYNOMIALS, Program, Relation, Source, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, FieldId, Half, Index, Op,
+    Operand, Operation, POLYNOMIALS, Program, Relation, Source, Stateful, Table, Test, Update,
 };
 
 /// Returns the released GROUP BY with 2^`row_bits` cells in a table (17 in the release). Packets carry key and value.
@@ -30,18 +30,18 @@ pub fn group_by(row_bits: u8) -> Program {
         let values = b.register(format!("values{row}"), Cell::Bit32, 1 << row_bits);
         let swap = Stateful::on(keys, index)
             .compare_lo(Compare::mem(Half::Lo, Relation::Eq, key))
-            .set_lo(Update::set(When::NOT_LO, AluOperand::Field(key)))
-            .set_hi(Update::set(When::LO, AluOperand::Const(1)))
-            .output(same, Source::AluHi, When::ALWAYS);
+            .set_lo(Update::set(ComparePredicate::NOT_LO, AluOperand::Field(key)))
+            .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(1)))
+            .output(same, Source::AluHi, ComparePredicate::ALWAYS);
         b.stage();
         b.table(guard(Table::always(format!("key_row{row}"), Action::access("swap", swap))));
         // This is the compiled form: store if `same` is not 1 or the register is not greater, else output 1.
         let store = Stateful::on(values, index)
             .compare_lo(Compare::field_const(same, Relation::Ne, 1))
             .compare_hi(Compare::mem(Half::Lo, Relation::Le, value))
-            .set_lo(Update::set(When::EITHER, AluOperand::Field(value)))
-            .set_hi(Update::set(When::NEITHER, AluOperand::Const(1)))
-            .output(found, Source::AluHi, When::ALWAYS);
+            .set_lo(Update::set(ComparePredicate::EITHER, AluOperand::Field(value)))
+            .set_hi(Update::set(ComparePredicate::NEITHER, AluOperand::Const(1)))
+            .output(found, Source::AluHi, ComparePredicate::ALWAYS);
         b.stage();
         b.table(guard(Table::always(format!("value_row{row}"), Action::access("store", store))));
     }

@@ -2,8 +2,8 @@
 
 use super::drop_table;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Entry, FieldId, Index, Key, Op, Operand, Operation,
-    POLYNOMIALS, Pattern, Program, Source, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Builder, Cell, ComparePredicate, Entry, FieldId, Index, Key, Op, Operand,
+    Operation, POLYNOMIALS, Pattern, Program, Source, Stateful, Table, Test, Update,
 };
 
 /// Returns the released JOIN with arrays of 2^`bits` bits (17 in the release). Flow 1 builds, flow 2 probes; packets
@@ -31,12 +31,11 @@ pub fn join(bits: u8) -> Program {
         let register = b.register(format!("bloom{block}"), Cell::Bit1, 1 << bits);
         let access = Stateful::on(register, index);
         // set_bitc outputs the complement of the bit as it was; read_bit the bit itself.
-        let set = access.clone().set_lo(Update::set(When::ALWAYS, AluOperand::Const(1))).output(
-            not_in,
-            Source::NotMemLo,
-            When::ALWAYS,
-        );
-        let read = access.output(not_in, Source::MemLo, When::ALWAYS);
+        let set = access
+            .clone()
+            .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Const(1)))
+            .output(not_in, Source::NotMemLo, ComparePredicate::ALWAYS);
+        let read = access.output(not_in, Source::MemLo, ComparePredicate::ALWAYS);
         let actions = vec![Action::access("set", set), Action::access("read", read)];
         let entries =
             [1, 2].map(|flow| Entry::new([Pattern::exactly(flow)], flow as usize - 1)).into();

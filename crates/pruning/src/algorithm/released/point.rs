@@ -2,8 +2,8 @@
 
 use super::drop_table;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Index, Key,
+    Op, Operand, Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update,
 };
 
 /// The compiler whose interpretation of `register_lo - sum < 0` is modelled.
@@ -26,13 +26,14 @@ pub fn skyline(compiler: Compiler) -> Program {
     let (x, y) = (Operand::Field(FieldId::value(0)), Operand::Field(FieldId::value(1)));
     b.table(Table::always("add", Action::compute("add", [Op::new(sum, Operation::Add, x, y)])));
     let score = b.register("score", Cell::Bit32, 1);
-    let mut compare = Stateful::on(score, Index::Zero).output(replace, Source::AluHi, When::ALWAYS);
+    let mut compare =
+        Stateful::on(score, Index::Zero).output(replace, Source::AluHi, ComparePredicate::ALWAYS);
     // The compiler removes everything that the folded condition guards.
     if compiler == Compiler::Intended {
         compare = compare
             .compare_lo(Compare::mem(Half::Lo, Relation::Lt, sum))
-            .set_lo(Update::set(When::LO, AluOperand::Field(sum)))
-            .set_hi(Update::set(When::LO, AluOperand::Const(1)));
+            .set_lo(Update::set(ComparePredicate::LO, AluOperand::Field(sum)))
+            .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(1)));
     }
     b.stage();
     b.table(Table::always("compare_score", Action::access("compare", compare)));
@@ -43,11 +44,11 @@ pub fn skyline(compiler: Compiler) -> Program {
         let (register, greater) =
             (b.register(name, Cell::Bit32, 1), b.field(format!("{name}_greater"), 1));
         let store = Stateful::on(register, Index::Zero)
-            .set_lo(Update::set(When::ALWAYS, AluOperand::Field(own)));
+            .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Field(own)));
         let check = Stateful::on(register, Index::Zero)
             .compare_lo(Compare::mem(Half::Lo, Relation::Gt, own))
-            .set_hi(Update::set(When::LO, AluOperand::Const(1)))
-            .output(greater, Source::AluHi, When::ALWAYS);
+            .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(1)))
+            .output(greater, Source::AluHi, ComparePredicate::ALWAYS);
         let actions = vec![Action::access("store", store), Action::access("check", check)];
         let entries = vec![Entry::new([Pattern::exactly(1)], 0)];
         let keys = vec![Key::exact(replace)];

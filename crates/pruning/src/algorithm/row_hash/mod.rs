@@ -67,7 +67,7 @@ impl<T: Lanes> Crcs<T> {
     }
 
     #[inline]
-    fn of<const N: usize>(&self, words: [u32; N]) -> T {
+    fn checksum<const N: usize>(&self, words: [u32; N]) -> T {
         let words = words.iter().zip(&self.words);
         words.fold(self.base, |hash, (word, tables)| hash ^ Self::flips(tables, *word))
     }
@@ -123,8 +123,8 @@ impl<T: Lanes> RowHash<T> {
     /// Returns the hash of several words.
     #[inline]
     pub(crate) fn many<const N: usize>(&self, words: [u32; N]) -> T {
-        let Some(first) = &self.first else { return self.last.of(words) };
-        let sums = first.of(words);
+        let Some(first) = &self.first else { return self.last.checksum(words) };
+        let sums = first.checksum(words);
         let (a, b) = (sums as u32, (sums >> 32) as u32);
         let tables = self.last.words.as_chunks::<2>().0;
         words.iter().zip(tables).fold(self.last.base, |hash, (word, [of_a, of_b])| {
@@ -162,7 +162,7 @@ impl<const COUNT: usize> Bank<COUNT> {
     fn write<const N: usize>(
         &self,
         keys: impl Iterator<Item = [u32; N]>,
-        places: &mut [Places; COUNT],
+        places: &mut [CellIndexes; COUNT],
     ) {
         for (at, key) in keys.enumerate().take(BLOCK) {
             let all = self.hash.many(key);
@@ -199,7 +199,7 @@ impl Vectors {
         &self,
         len: usize,
         key: impl Fn(usize) -> [u32; N],
-        places: &mut [Places],
+        places: &mut [CellIndexes],
     ) {
         let mut words = [[0; simd::KEYS]; N];
         let mut mixed = [[[0; simd::KEYS]; 2]; N];
@@ -234,7 +234,7 @@ const LINE: usize = 16;
 
 /// The cell of every key of a block in one array. The length is not a power of two, because the places of one entry
 /// in all arrays would otherwise compete for the same cache lines.
-pub(crate) type Places = [u32; BLOCK + LINE];
+pub(crate) type CellIndexes = [u32; BLOCK + LINE];
 
 /// The number of blocks that pass the same array one after the other.
 pub(crate) const ROUND: usize = 8;
@@ -242,7 +242,7 @@ pub(crate) const ROUND: usize = 8;
 /// The places of the keys of up to [`ROUND`] blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Round<'a> {
-    places: &'a [Places],
+    places: &'a [CellIndexes],
     stride: usize,
     len: usize,
 }
@@ -250,16 +250,16 @@ pub(crate) struct Round<'a> {
 impl<'a> Round<'a> {
     /// Iterates over the places in one array, block by block, with the number of keys in the block.
     #[inline]
-    pub(crate) fn of(self, array: usize) -> impl Iterator<Item = (&'a Places, usize)> {
+    pub(crate) fn array(self, array: usize) -> impl Iterator<Item = (&'a CellIndexes, usize)> {
         let blocks = self.places.chunks_exact(self.stride).zip((0..self.len).step_by(BLOCK));
         blocks.map(move |(places, start)| (&places[array], BLOCK.min(self.len - start)))
     }
 }
 
 /// A bit for each entry of a block that is left while the block passes one array after the other.
-pub(crate) struct Kept([u64; BLOCK / 64]);
+pub(crate) struct SurvivingEntries([u64; BLOCK / 64]);
 
-impl Kept {
+impl SurvivingEntries {
     /// Keeps the first `len` entries.
     #[inline]
     pub(crate) fn all(len: usize) -> Self {
@@ -321,7 +321,7 @@ impl Kept {
     }
 }
 
-impl BitOrAssign for Kept {
+impl BitOrAssign for SurvivingEntries {
     #[inline]
     fn bitor_assign(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(all, word)| *all |= word);
@@ -334,7 +334,7 @@ pub(crate) struct Hashes {
     banks: Banks,
     count: usize,
     /// The places of a block lie `stride` after those of the block before.
-    places: Vec<Places>,
+    places: Vec<CellIndexes>,
     stride: usize,
 }
 
@@ -353,7 +353,7 @@ impl Hashes {
         if words <= 2
             && let Some(vectors) = Vectors::new(hashing, count, words, bits)
         {
-            return Self::of(Banks::Vectors(vectors), count);
+            return Self::with_count(Banks::Vectors(vectors), count);
         }
         Self::by_tables(hashing, count, words, bits)
     }
@@ -374,10 +374,10 @@ impl Hashes {
         } else {
             Banks::Wide(banks(hashing, count, words, bits))
         };
-        Self::of(banks, count)
+        Self::with_count(banks, count)
     }
 
-    fn of(banks: Banks, count: usize) -> Self {
+    fn with_count(banks: Banks, count: usize) -> Self {
         let stride = count.next_multiple_of(8);
         Self { banks, places: vec![[0; BLOCK + LINE]; stride], count, stride }
     }
@@ -415,7 +415,7 @@ impl Hashes {
         &mut self,
         len: usize,
         key: impl Fn(usize) -> [u32; N],
-        mut take: impl FnMut(usize, usize, &[Places]),
+        mut take: impl FnMut(usize, usize, &[CellIndexes]),
     ) {
         for start in (0..len).step_by(BLOCK) {
             let block = start..len.min(start + BLOCK);
@@ -454,27 +454,27 @@ impl Hashes {
         len: usize,
         key: impl Fn(usize) -> [u32; N],
         selection: &mut Selection,
-        mut forward: impl FnMut(usize, Placed<'_>) -> bool,
+        mut forward: impl FnMut(usize, EntryCells<'_>) -> bool,
     ) {
         selection.clear();
         self.blocks(len, key, |start, len, arrays| {
-            selection.extend(len, |at| forward(start + at, Placed { arrays, at }));
+            selection.extend(len, |at| forward(start + at, EntryCells { arrays, at }));
         });
     }
 }
 
 /// The place of an entry in each array.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Placed<'a> {
-    arrays: &'a [Places],
+pub(crate) struct EntryCells<'a> {
+    arrays: &'a [CellIndexes],
     at: usize,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> EntryCells<'a> {
     /// Returns its cell in each array, of arrays that lie one after the other at a distance of `size`.
     #[inline]
     pub(crate) fn cells(self, size: usize) -> impl Iterator<Item = usize> + 'a {
-        let of = move |(array, places): (usize, &Places)| {
+        let of = move |(array, places): (usize, &CellIndexes)| {
             array * size + places[self.at % BLOCK] as usize
         };
         self.arrays.iter().enumerate().map(of)
@@ -562,7 +562,7 @@ mod tests {
             hashes.rounds(len, key, |len, round| {
                 for (array, all) in rounds.iter_mut().enumerate() {
                     let before = all.len();
-                    round.of(array).for_each(|(places, len)| all.extend(&places[..len]));
+                    round.array(array).for_each(|(places, len)| all.extend(&places[..len]));
                     assert_eq!(all.len() - before, len);
                 }
             });

@@ -3,12 +3,12 @@
 use super::question::Undominated;
 use super::{Config, Score, plan};
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2, Takes,
+    Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, Released, Sizes, Table2,
 };
 use crate::algorithm::{Pruning, released};
 use crate::experiment::trial::Question;
 use crate::switch::Program;
-use crate::theory::{Expected, Footprint, Known, skyline};
+use crate::theory::{Footprint, PruningEstimate, RowStatistics, skyline};
 use crate::{ConfigError, Pruner};
 
 /// SKYLINE, points ordered by their sum.
@@ -59,11 +59,11 @@ const COMMON: Entry = Entry {
     query: "skyline",
     sql: "SKYLINE",
     parameters: &[
-        Takes::columns("points", 1, 32, "10"),
-        Takes::numbers("dimensions", "coordinates of a point, D", 1, 4, "2"),
-        Takes::TIES,
+        ParameterSpec::columns("points", 1, 32, "10"),
+        ParameterSpec::numbers("dimensions", "coordinates of a point, D", 1, 4, "2"),
+        ParameterSpec::TIES,
     ],
-    carries: Carries::Coordinates,
+    carries: PacketContents::Coordinates,
     configure: |given| configure(given, Score::First),
     goal: |wanted| {
         Box::new(plan::Goal { dimensions: wanted.dimensions, value_bits: wanted.value_bits })
@@ -112,10 +112,10 @@ impl Pruning for Config {
         Box::new(Undominated { dimensions: self.dimensions() })
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         rows.note("dimensions that say nothing about each other");
         let points = (rows.rows().round() as u64).min(MOST_POINTS);
         let unpruned = 1.0 - skyline::optimal_pruned(self.dimensions(), points);
-        Expected { unpruned, reduced: rows.rows(), reduces: false }
+        PruningEstimate { unpruned, reduced: rows.rows(), reduces: false }
     }
 }

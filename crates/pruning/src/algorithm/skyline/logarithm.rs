@@ -46,7 +46,7 @@ impl Logarithm {
     /// Returns the scaled logarithm of `a`.
     #[inline]
     #[must_use]
-    pub fn of(&self, a: u32) -> u32 {
+    pub fn eval(&self, a: u32) -> u32 {
         let shift = (u32::BITS - a.leading_zeros()).saturating_sub(INDEX_BITS);
         self.scale * shift + self.table[(a >> shift) as usize & 0xFFFF]
     }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn sums_fit_32_bits() {
         for dimensions in 1..=4 {
-            let greatest = u64::from(Logarithm::new(scale_for(dimensions)).of(u32::MAX));
+            let greatest = u64::from(Logarithm::new(scale_for(dimensions)).eval(u32::MAX));
             assert!(greatest * u64::from(dimensions) < 1 << 32, "{dimensions}");
         }
     }
@@ -71,8 +71,8 @@ mod tests {
         fn monotone_and_close(a: u32, b: u32) {
             let logarithm = Logarithm::new(scale_for(2));
             let (a, b) = (a.min(b).max(1), a.max(b).max(1));
-            prop_assert!(logarithm.of(a) <= logarithm.of(b));
-            let error = f64::from(a).log2() - f64::from(logarithm.of(a)) / f64::from(logarithm.scale());
+            prop_assert!(logarithm.eval(a) <= logarithm.eval(b));
+            let error = f64::from(a).log2() - f64::from(logarithm.eval(a)) / f64::from(logarithm.scale());
             prop_assert!((0.0..4.5e-5).contains(&error), "{error}");
         }
     }

@@ -30,7 +30,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::config::in_range;
-use crate::switch::WrongValues;
+use crate::switch::RejectedPacket;
 use crate::{ConfigError, Entries, Pruner, Selection, Ties};
 
 mod entry;
@@ -170,7 +170,7 @@ impl Skyline {
         match (self.config.score, &self.logarithm) {
             (Score::First, _) => 1,
             (Score::Product, Some(logarithm)) => {
-                point.iter().fold(0, |sum, &x| sum.saturating_add(logarithm.of(x)))
+                point.iter().fold(0, |sum, &x| sum.saturating_add(logarithm.eval(x)))
             }
             _ => point.iter().fold(0, |sum, &x| sum.saturating_add(x)),
         }
@@ -207,7 +207,7 @@ impl Skyline {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let columns: [&[u32]; D] = crate::algorithm::pruner::columns(entries)?;
         selection.fill(entries.len(), |i| {
             let mut point = [0; 4];
@@ -229,7 +229,7 @@ impl Pruner for Skyline {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         match self.config.dimensions {
             1 => self.sweep::<1>(entries, selection),
             2 => self.sweep::<2>(entries, selection),

@@ -4,8 +4,8 @@ use super::logarithm::INDEX_BITS;
 use super::{Config, Logarithm, Score, scale_for};
 use crate::Ties;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Index, Key,
+    Op, Operand, Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update,
 };
 
 impl Config {
@@ -123,23 +123,26 @@ impl Config {
         };
         let search = Stateful::on(register, Index::Zero)
             .compare_lo(compare)
-            .set_lo(Update::set(When::LO, score))
-            .set_hi(plus_one(When::LO))
-            .output(pushed, Source::AluHi, When::ALWAYS);
+            .set_lo(Update::set(ComparePredicate::LO, score))
+            .set_hi(plus_one(ComparePredicate::LO))
+            .output(pushed, Source::AluHi, ComparePredicate::ALWAYS);
         let search = Action::access("search", search);
         if point == 0 {
             return Table::always("place0", search);
         }
         let (field, minus_one) = (AluOperand::Field(pushed), AluOperand::Const(-1));
         let mut shift = Stateful::on(register, Index::Zero).set_lo(Update::new(
-            When::ALWAYS,
+            ComparePredicate::ALWAYS,
             Operation::Add,
             field,
             minus_one,
         ));
         if point + 1 < self.points {
-            shift =
-                shift.set_hi(plus_one(When::ALWAYS)).output(pushed, Source::AluHi, When::ALWAYS);
+            shift = shift.set_hi(plus_one(ComparePredicate::ALWAYS)).output(
+                pushed,
+                Source::AluHi,
+                ComparePredicate::ALWAYS,
+            );
         }
         let actions = vec![search, Action::access("shift", shift)];
         let entries = vec![Entry::new([Pattern::exactly(0)], 0)];
@@ -160,14 +163,14 @@ impl Config {
         // The travelling point is the packet's own until it finds a place.
         let mut compare = Stateful::on(register, Index::Zero)
             .compare_lo(Compare::mem(Half::Lo, Relation::Gt, travelling))
-            .output(order, Source::Predicate, When::ALWAYS);
+            .output(order, Source::Predicate, ComparePredicate::ALWAYS);
         if self.ties == Ties::Prune {
             compare = compare.compare_hi(Compare::mem(Half::Lo, Relation::Ge, travelling));
         }
         let mut swap = Stateful::on(register, Index::Zero)
-            .set_lo(Update::set(When::ALWAYS, AluOperand::Field(travelling)));
+            .set_lo(Update::set(ComparePredicate::ALWAYS, AluOperand::Field(travelling)));
         if point + 1 < self.points {
-            swap = swap.output(travelling, Source::MemLo, When::ALWAYS);
+            swap = swap.output(travelling, Source::MemLo, ComparePredicate::ALWAYS);
         }
         let actions = vec![Action::access("compare", compare), Action::access("swap", swap)];
         let entries = vec![Entry::new([Pattern::exactly(0)], 0)];

@@ -14,9 +14,9 @@ use serde::Serialize;
 use crate::algorithm::config::in_range;
 use crate::algorithm::pruner::columns;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Operation, Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When,
-    WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Index, Key,
+    Op, Operand, Operation, Pattern, Program, RejectedPacket, Relation, Source, Stateful, Table,
+    Test, Update,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -70,9 +70,9 @@ impl Config {
         let seen = b.register("seen", Cell::Bit32, 1);
         let count = Stateful::on(seen, Index::Zero)
             .compare_lo(Compare::mem_const(Half::Lo, Relation::Lt, self.n))
-            .set_lo(increment(When::LO))
-            .set_hi(Update::set(When::LO, AluOperand::Const(1)))
-            .output(warm, Source::AluHi, When::ALWAYS);
+            .set_lo(increment(ComparePredicate::LO))
+            .set_hi(Update::set(ComparePredicate::LO, AluOperand::Const(1)))
+            .output(warm, Source::AluHi, ComparePredicate::ALWAYS);
         b.table(Table::always("count_warm", Action::access("count", count)));
 
         b.stage();
@@ -80,13 +80,17 @@ impl Config {
         let mut cutoff = b.field("cutoff0", 32);
         let lower = Stateful::on(least, Index::Zero)
             .set_lo(Update::new(
-                When::ALWAYS,
+                ComparePredicate::ALWAYS,
                 Operation::Min,
                 AluOperand::MemLo,
                 AluOperand::Field(value),
             ))
-            .output(cutoff, Source::AluLo, When::ALWAYS);
-        let read = Stateful::on(least, Index::Zero).output(cutoff, Source::MemLo, When::ALWAYS);
+            .output(cutoff, Source::AluLo, ComparePredicate::ALWAYS);
+        let read = Stateful::on(least, Index::Zero).output(
+            cutoff,
+            Source::MemLo,
+            ComparePredicate::ALWAYS,
+        );
         let actions = vec![Action::access("lower", lower), Action::access("read", read)];
         let entries = vec![Entry::new([Pattern::exactly(1)], 0)];
         b.table(
@@ -134,13 +138,13 @@ impl Config {
             .compare_lo(Compare::field_const(short, Relation::Eq, 0))
             .compare_hi(Compare::mem_const(Half::Lo, Relation::Lt, self.n))
             .set_lo(Update::new(
-                When::BOTH,
+                ComparePredicate::BOTH,
                 Operation::Add,
                 AluOperand::MemLo,
                 AluOperand::Const(1),
             ))
-            .set_hi(Update::set(When::NEITHER, AluOperand::Const(1)))
-            .output(below, Source::AluHi, When::ALWAYS);
+            .set_hi(Update::set(ComparePredicate::NEITHER, AluOperand::Const(1)))
+            .output(below, Source::AluHi, ComparePredicate::ALWAYS);
         b.table(Table::always(format!("count{number}"), Action::access("count", count)));
         below
     }
@@ -201,7 +205,7 @@ impl Pruner for TopN {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let [values] = columns(entries)?;
         selection.fill(values.len(), |i| self.keeps(values[i]));
         Ok(())

@@ -4,22 +4,25 @@ use super::question::Greatest;
 use super::{deterministic, plan, randomized};
 use crate::Pruner;
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Released, Sizes, Table2, Takes, Wanted,
+    Configured, Entry, PacketContents, Paper, ParameterSpec, QuerySize, Released, Sizes, Table2,
 };
 use crate::algorithm::config::in_range;
 use crate::algorithm::{Pruning, released};
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
-use crate::theory::{Expected, Footprint, Known, top_n};
+use crate::theory::{Footprint, PruningEstimate, RowStatistics, top_n};
 
 /// TOP N by cutoffs that double.
 pub(crate) const DETERMINISTIC: Entry = Entry {
     name: "top-n-deterministic",
     query: "top-n",
     sql: "ORDER BY LIMIT",
-    parameters: &[N, Takes::columns("cutoffs, each the double of the one before", 0, 31, "4")],
-    carries: Carries::Value,
+    parameters: &[
+        N,
+        ParameterSpec::columns("cutoffs, each the double of the one before", 0, 31, "4"),
+    ],
+    carries: PacketContents::Value,
     configure: |given| {
         let config = deterministic::Config::new(given.n(), given.columns_or(4))?;
         Ok(Configured::TopNDeterministic(config))
@@ -47,13 +50,13 @@ pub(crate) const RANDOMIZED: Entry = Entry {
     sql: "ORDER BY LIMIT",
     parameters: &[
         N,
-        Takes::columns("values in a row", 1, 64, "4"),
-        Takes::matrix("4096"),
-        Takes::TIES,
-        Takes::HASH_SEED,
-        Takes::LINEAR_HASH,
+        ParameterSpec::columns("values in a row", 1, 64, "4"),
+        ParameterSpec::matrix("4096"),
+        ParameterSpec::TIES,
+        ParameterSpec::HASH_SEED,
+        ParameterSpec::LINEAR_HASH,
     ],
-    carries: Carries::Value,
+    carries: PacketContents::Value,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(4));
         let n = in_range("n", given.n(), 1, u32::MAX - 1)?;
@@ -74,15 +77,16 @@ pub(crate) const RANDOMIZED: Entry = Entry {
     released: None,
 };
 
-fn goal(wanted: &Wanted) -> Box<dyn Goal> {
-    let Wanted { n, entries, value_bits, delta, .. } = *wanted;
+fn goal(wanted: &QuerySize) -> Box<dyn Goal> {
+    let QuerySize { n, entries, value_bits, delta, .. } = *wanted;
     if delta == 0.0 {
         return Box::new(plan::Certain { n, value_bits });
     }
     Box::new(plan::Probable { n, entries, value_bits, delta })
 }
 
-const N: Takes = Takes::numbers("n", "rows that the query returns, N", 1, u32::MAX - 1, "250");
+const N: ParameterSpec =
+    ParameterSpec::numbers("n", "rows that the query returns, N", 1, u32::MAX - 1, "250");
 
 impl Pruning for deterministic::Config {
     fn entry(&self) -> &'static Entry {
@@ -101,10 +105,10 @@ impl Pruning for deterministic::Config {
         Box::new(Greatest(self.n()))
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let reduced = rows.of_each(self.n().into());
         let unpruned = rows.assume("are above the cutoffs of the switch").max(rows.part(reduced));
-        Expected { unpruned, reduced, reduces: true }
+        PruningEstimate { unpruned, reduced, reduces: true }
     }
 }
 
@@ -125,9 +129,9 @@ impl Pruning for randomized::Config {
         Box::new(Greatest(self.n()))
     }
 
-    fn expected(&self, rows: &mut dyn Known) -> Expected {
+    fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate {
         let shape = top_n::Shape { rows: self.rows().into(), columns: self.columns().into() };
         let unpruned = 1.0 - top_n::expected_pruned(rows.rows().round() as u64, shape);
-        Expected { unpruned, reduced: rows.of_each(self.n().into()), reduces: true }
+        PruningEstimate { unpruned, reduced: rows.of_each(self.n().into()), reduces: true }
     }
 }

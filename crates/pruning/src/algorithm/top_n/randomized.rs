@@ -29,8 +29,9 @@ use crate::algorithm::row_hash::RowHash;
 use crate::algorithm::rows::{self, hash_bits, row_of, rows_in_range};
 use crate::algorithm::ties::Ties;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Key, Op, Operand, Operation,
-    Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, ComparePredicate, Entry, FieldId, Half, Key, Op,
+    Operand, Operation, Pattern, Program, RejectedPacket, Relation, Source, Stateful, Table, Test,
+    Update,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -136,18 +137,18 @@ impl Config {
                     let incoming = AluOperand::Field(if column == 0 { value } else { x });
                     let roll = access
                         .set_lo(Update::new(
-                            When::ALWAYS,
+                            ComparePredicate::ALWAYS,
                             Operation::Max,
                             AluOperand::MemLo,
                             incoming,
                         ))
                         .set_hi(Update::new(
-                            When::ALWAYS,
+                            ComparePredicate::ALWAYS,
                             Operation::Min,
                             AluOperand::MemLo,
                             incoming,
                         ))
-                        .output(x, Source::AluHi, When::ALWAYS);
+                        .output(x, Source::AluHi, ComparePredicate::ALWAYS);
                     Table::always(name, Action::access("roll", roll))
                 }
                 Ties::Keep => {
@@ -162,25 +163,25 @@ impl Config {
                     let search = access
                         .clone()
                         .compare_lo(Compare::mem(Half::Lo, Relation::Le, value))
-                        .set_lo(Update::set(When::LO, AluOperand::Field(value)))
-                        .set_hi(plus_one(When::LO))
-                        .output(x, Source::AluHi, When::ALWAYS);
+                        .set_lo(Update::set(ComparePredicate::LO, AluOperand::Field(value)))
+                        .set_hi(plus_one(ComparePredicate::LO))
+                        .output(x, Source::AluHi, ComparePredicate::ALWAYS);
                     let search = Action::access("search", search);
                     if column == 0 {
                         Table::always(name, search)
                     } else {
                         let (field, minus_one) = (AluOperand::Field(x), AluOperand::Const(-1));
                         let mut shift = access.set_lo(Update::new(
-                            When::ALWAYS,
+                            ComparePredicate::ALWAYS,
                             Operation::Add,
                             field,
                             minus_one,
                         ));
                         if column + 1 < self.columns {
-                            shift = shift.set_hi(plus_one(When::ALWAYS)).output(
+                            shift = shift.set_hi(plus_one(ComparePredicate::ALWAYS)).output(
                                 x,
                                 Source::AluHi,
-                                When::ALWAYS,
+                                ComparePredicate::ALWAYS,
                             );
                         }
                         let actions = vec![search, Action::access("shift", shift)];
@@ -283,7 +284,7 @@ impl Pruner for TopN {
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
+    ) -> Result<(), RejectedPacket> {
         let [values] = columns(entries)?;
         match (self.config.ties, self.config.columns) {
             (Ties::Keep, 4) => {

@@ -85,7 +85,8 @@ pub fn pack(name: &str, queries: &[Query<'_>]) -> Result<Program, PackError> {
     let values = lengths.last().copied().unwrap_or(0);
     let mut b = Builder::new(name, values);
     let prune = b.verdict("prune");
-    let served: Vec<Served> = (0..).zip(queries).map(|(n, q)| Served::new(&mut b, n, q)).collect();
+    let served: Vec<QueryFacts> =
+        (0..).zip(queries).map(|(n, q)| QueryFacts::new(&mut b, n, q)).collect();
     let mut program = b.finish();
     program.shorter = lengths.iter().copied().filter(|n| *n < values).collect();
     let tables = lengths.iter().map(|&length| classify(queries, &served, length, &program));
@@ -138,7 +139,7 @@ fn check(queries: &[Query<'_>]) -> Result<(), PackError> {
 }
 
 /// The fields that hold a query's view of the packet before its tables run.
-struct Served {
+struct QueryFacts {
     /// A bit that is set if the query processes the packet.
     active: FieldId,
     /// The flow's role, if the program matches the flow identifier. Hashes use the identifier itself, which is
@@ -146,7 +147,7 @@ struct Served {
     role: Option<FieldId>,
 }
 
-impl Served {
+impl QueryFacts {
     fn new(b: &mut Builder, number: usize, query: &Query<'_>) -> Self {
         let by_role =
             query.program.tables().any(|(_, t)| t.keys.iter().any(|k| k.field == FieldId::FID));
@@ -161,7 +162,7 @@ fn flows(queries: &[Query<'_>]) -> BTreeSet<u16> {
 }
 
 /// Creates a table of the first stage, which activates the programs for packets of `length` values.
-fn classify(queries: &[Query<'_>], served: &[Served], length: u8, whole: &Program) -> Table {
+fn classify(queries: &[Query<'_>], served: &[QueryFacts], length: u8, whole: &Program) -> Table {
     let of = || queries.iter().zip(served).filter(|(query, _)| query.program.values == length);
     let fields = of().flat_map(|(_, served)| std::iter::once(served.active).chain(served.role));
     let set: Vec<Op> = (0..).zip(fields).map(|(n, to)| Op::set(to, Operand::Arg(n))).collect();

@@ -9,8 +9,8 @@ use crate::algorithm::join::{self, Kind, Passes, Shape};
 use crate::algorithm::top_n::randomized;
 use crate::experiment::conformance::{assert_touches_what_fits, stream};
 use crate::switch::{
-    AluOperand, Cell, Index, Interpreter, Misfit, Operation, Outcome, Packet, Relation, Source,
-    Stateful, Target, Update, When, fit,
+    AluOperand, Cell, ComparePredicate, Index, Interpreter, Misfit, Operation, Outcome, Packet,
+    Relation, Source, Stateful, Target, Update, fit,
 };
 use crate::{Ties, Verdict};
 
@@ -147,9 +147,17 @@ fn counter(values: u8, to: u8) -> Program {
     let mut b = Builder::new("counter", values);
     let (count, prune) = (b.field("counted", 32), b.verdict("prune"));
     let cell = b.register("packets", Cell::Bit32, 1);
-    let add = Update::new(When::ALWAYS, Operation::Add, AluOperand::MemLo, AluOperand::Const(1));
-    let access =
-        Stateful::on(cell, Index::Zero).set_lo(add).output(count, Source::AluLo, When::ALWAYS);
+    let add = Update::new(
+        ComparePredicate::ALWAYS,
+        Operation::Add,
+        AluOperand::MemLo,
+        AluOperand::Const(1),
+    );
+    let access = Stateful::on(cell, Index::Zero).set_lo(add).output(
+        count,
+        Source::AluLo,
+        ComparePredicate::ALWAYS,
+    );
     b.table(Table::always("count", Action::access("count", access)));
     b.stage();
     b.table(Table::always("keep", Action::compute("keep", [Op::set(prune, Operand::Const(0))])));

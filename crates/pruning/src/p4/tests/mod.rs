@@ -1,6 +1,6 @@
 use super::*;
 use crate::Ties;
-use crate::algorithm::catalog::Carries;
+use crate::algorithm::catalog::PacketContents;
 use crate::algorithm::group_by;
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::having::extreme;
@@ -481,7 +481,7 @@ fn values_that_packets_may_lack_are_asked_for() {
 #[test]
 fn flows_are_entries() {
     let program = randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program();
-    let flows = Flow::of_workers(Carries::Value, 2);
+    let flows = Flow::of_workers(PacketContents::Value, 2);
     let program = reliable(&program, &flows, Copies::Once).unwrap();
     let of = |arch| print(&program, arch).unwrap().entries;
     let entries = of(Arch::V1Model);

@@ -157,7 +157,7 @@ pub fn explore<P: Pruner + Clone + Hash>(
 
 /// The next stop of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Place {
+enum Destination {
     Switch,
     Master,
     /// The queue in which it waits until the master takes it.
@@ -187,7 +187,7 @@ struct State<P> {
     switch: Switch<P>,
     master: Master,
     /// Packets in flight: sorted or, if no packet overtakes another, in their order.
-    wire: Vec<(Place, Packet)>,
+    wire: Vec<(Destination, Packet)>,
     left: Budget,
     /// Names of entries that the switch processed in this boot; `pruned` are those that it pruned in any boot.
     processed: BTreeSet<Name>,
@@ -271,7 +271,7 @@ impl<P: Pruner + Clone> State<P> {
     /// Returns the events that can happen next if no packet overtakes another. Packets cross the links before the
     /// master takes the next one.
     fn steps_in_step(&self) -> Vec<Step> {
-        let crossing = self.wire.iter().position(|(place, _)| *place != Place::Queue);
+        let crossing = self.wire.iter().position(|(place, _)| *place != Destination::Queue);
         let Some(next) = crossing.or((!self.wire.is_empty()).then_some(0)) else {
             return vec![Step::Timeouts];
         };
@@ -289,7 +289,7 @@ impl<P: Pruner + Clone> State<P> {
             sent.extend(std::iter::from_fn(|| worker.next(usize::MAX)));
             sent.extend(worker.fin());
         }
-        sent.into_iter().for_each(|packet| self.put(Place::Switch, packet));
+        sent.into_iter().for_each(|packet| self.put(Destination::Switch, packet));
     }
 
     fn after(&self, step: Step) -> Self {
@@ -310,7 +310,7 @@ impl<P: Pruner + Clone> State<P> {
             }
             Step::Send(index) => {
                 if let Some(packet) = next.workers[usize::from(index)].next(usize::MAX) {
-                    next.put(Place::Switch, packet);
+                    next.put(Destination::Switch, packet);
                 }
             }
             Step::Again(index, id) => {
@@ -318,12 +318,12 @@ impl<P: Pruner + Clone> State<P> {
                 if let Some(packet) = worker.again(worker.round(), id) {
                     let under_way = next.wire.iter().any(|(_, other)| concerns(other, &packet));
                     next.left.duplicates -= u8::from(under_way);
-                    next.put(Place::Switch, packet);
+                    next.put(Destination::Switch, packet);
                 }
             }
             Step::Fin(index) => {
                 if let Some(packet) = next.workers[usize::from(index)].fin() {
-                    next.put(Place::Switch, packet);
+                    next.put(Destination::Switch, packet);
                 }
             }
             Step::Timeouts => next.end_timeouts(),
@@ -354,7 +354,7 @@ impl<P: Pruner + Clone> State<P> {
         self.case.once || !self.switch.query().replayable(pass)
     }
 
-    fn put(&mut self, place: Place, packet: Packet) {
+    fn put(&mut self, place: Destination, packet: Packet) {
         let item = (place, packet);
         let index = if self.left.in_step {
             self.wire.len()
@@ -364,9 +364,9 @@ impl<P: Pruner + Clone> State<P> {
         self.wire.insert(index, item);
     }
 
-    fn deliver(&mut self, place: Place, packet: Packet) {
+    fn deliver(&mut self, place: Destination, packet: Packet) {
         match (place, packet) {
-            (Place::Switch, Packet::Entry { name, entry, .. }) => {
+            (Destination::Switch, Packet::Entry { name, entry, .. }) => {
                 let stamp = self.switch.boot();
                 let action = self.switch.on_entry(&name, &entry);
                 if matches!(action, Action::Prune | Action::Forward)
@@ -379,32 +379,32 @@ impl<P: Pruner + Clone> State<P> {
                     Action::Drop => {}
                     Action::Prune => {
                         self.pruned.insert(name);
-                        self.put(Place::Worker, Packet::Ack { name, stamp });
+                        self.put(Destination::Worker, Packet::Ack { name, stamp });
                     }
                     Action::Confirm => {
                         // There is nothing to read.
                         if name.pass > 0 {
                             self.pruned.insert(name);
                         }
-                        self.put(Place::Worker, Packet::Ack { name, stamp });
+                        self.put(Destination::Worker, Packet::Ack { name, stamp });
                     }
                     Action::Read(entry) => {
-                        self.put(Place::Master, Packet::Entry { name, entry, stamp });
+                        self.put(Destination::Master, Packet::Entry { name, entry, stamp });
                     }
                     Action::Forward | Action::ForwardUnprocessed => {
-                        self.put(Place::Master, Packet::Entry { name, entry, stamp });
+                        self.put(Destination::Master, Packet::Entry { name, entry, stamp });
                     }
                 }
             }
-            (Place::Switch, packet) => self.put(Place::Master, packet),
-            (Place::Master, packet) if self.left.queue.is_some() => {
+            (Destination::Switch, packet) => self.put(Destination::Master, packet),
+            (Destination::Master, packet) if self.left.queue.is_some() => {
                 let room = self.left.queue.map_or(0, usize::from);
-                let waiting = self.wire.iter().filter(|(place, _)| *place == Place::Queue);
+                let waiting = self.wire.iter().filter(|(place, _)| *place == Destination::Queue);
                 if waiting.count() < room {
-                    self.put(Place::Queue, packet);
+                    self.put(Destination::Queue, packet);
                 }
             }
-            (Place::Master | Place::Queue, packet) => {
+            (Destination::Master | Destination::Queue, packet) => {
                 let mut replies = Vec::new();
                 match packet {
                     Packet::Entry { name, entry, stamp } => {
@@ -425,9 +425,9 @@ impl<P: Pruner + Clone> State<P> {
                     }
                     _ => {}
                 }
-                replies.into_iter().for_each(|reply| self.put(Place::Worker, reply));
+                replies.into_iter().for_each(|reply| self.put(Destination::Worker, reply));
             }
-            (Place::Worker, packet) => {
+            (Destination::Worker, packet) => {
                 if let Some(worker) = self.workers.get_mut(usize::from(packet.fid()))
                     && worker.on_packet(&packet)
                     && let Packet::Ack { name, .. } = &packet
@@ -453,7 +453,7 @@ impl<P: Pruner + Clone> State<P> {
         match step {
             Step::Deliver(index) => on_wire(index).map_or_else(String::new, |(place, packet)| {
                 let verdict = match packet {
-                    Packet::Entry { name, entry, .. } if place == Place::Switch => {
+                    Packet::Entry { name, entry, .. } if place == Destination::Switch => {
                         format!(": {:?}", self.switch.clone().on_entry(name, entry))
                     }
                     _ => String::new(),
@@ -477,7 +477,7 @@ impl<P: Pruner + Clone> State<P> {
     }
 }
 
-impl Place {
+impl Destination {
     const fn name(self) -> &'static str {
         match self {
             Self::Switch => "switch",

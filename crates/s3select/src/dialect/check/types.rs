@@ -9,7 +9,7 @@ use crate::value::{BloomFilter, LikePattern, TimestampPattern};
 
 /// The known type of a value. NULL and MISSING have every type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum StaticType {
     Unknown,
     Bool,
     Int,
@@ -19,7 +19,7 @@ pub(super) enum Known {
     Timestamp,
 }
 
-impl Known {
+impl StaticType {
     fn may_be(self, other: Self) -> bool {
         let number = |known| matches!(known, Self::Int | Self::Number);
         self == Self::Unknown || self == other || (number(self) && number(other))
@@ -40,30 +40,30 @@ impl Known {
 /// Checks an expression that must be a condition, for WHERE, AND, OR, NOT and WHEN.
 pub(super) fn check_condition(expr: &Expr, scope: Scope<'_>) -> Result<()> {
     let known = type_of(expr, scope)?;
-    if known.may_be(Known::Bool) {
+    if known.may_be(StaticType::Bool) {
         return Ok(());
     }
     let message = format!("a condition was expected, not a {}", known.name());
     Err(error(Code::InvalidDataType, message))
 }
 
-pub(super) fn type_of(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
+pub(super) fn type_of(expr: &Expr, scope: Scope<'_>) -> Result<StaticType> {
     Ok(match expr {
         Expr::Literal(literal) => match literal {
-            Literal::Null | Literal::Missing => Known::Unknown,
-            Literal::Bool(_) => Known::Bool,
-            Literal::Int(_) => Known::Int,
-            Literal::Decimal { .. } | Literal::Float(_) => Known::Number,
-            Literal::String(_) => Known::String,
-            Literal::Timestamp(_) => Known::Timestamp,
+            Literal::Null | Literal::Missing => StaticType::Unknown,
+            Literal::Bool(_) => StaticType::Bool,
+            Literal::Int(_) => StaticType::Int,
+            Literal::Decimal { .. } | Literal::Float(_) => StaticType::Number,
+            Literal::String(_) => StaticType::String,
+            Literal::Timestamp(_) => StaticType::Timestamp,
         },
         Expr::Path(_) => match scope.format {
-            InputFormat::Csv(_) => Known::String,
-            InputFormat::Json(_) | InputFormat::Parquet => Known::Unknown,
+            InputFormat::Csv(_) => StaticType::String,
+            InputFormat::Json(_) | InputFormat::Parquet => StaticType::Unknown,
         },
         Expr::Unary { op: UnaryOp::Not, expr } => {
             check_condition(expr, scope)?;
-            Known::Bool
+            StaticType::Bool
         }
         Expr::Unary { expr, .. } => number(expr, scope)?,
         Expr::Binary { .. } => binary(expr, scope)?,
@@ -71,20 +71,20 @@ pub(super) fn type_of(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
             for side in [expr, low, high] {
                 type_of(side, scope)?;
             }
-            Known::Bool
+            StaticType::Bool
         }
         Expr::Like { expr, pattern, escape, .. } => {
             like(expr, pattern, escape.as_deref(), scope)?;
-            Known::Bool
+            StaticType::Bool
         }
         Expr::In { expr, list, .. } => {
             type_of(expr, scope)?;
             list.iter().try_for_each(|item| type_of(item, scope).map(drop))?;
-            Known::Bool
+            StaticType::Bool
         }
         Expr::Is { expr, .. } => {
             type_of(expr, scope)?;
-            Known::Bool
+            StaticType::Bool
         }
         Expr::Case { operand, branches, otherwise } => {
             let mut results = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn type_of(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
 }
 
 /// The type of AND, OR, a comparison or an arithmetic operation. Chains lean left and are walked without recursion.
-fn binary(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
+fn binary(expr: &Expr, scope: Scope<'_>) -> Result<StaticType> {
     let mut spine = Vec::new();
     let mut first = expr;
     while let Expr::Binary { left, op, right } = first {
@@ -126,71 +126,73 @@ fn binary(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
         let other = type_of(right, scope)?;
         known = match op {
             BinaryOp::And | BinaryOp::Or => {
-                expect(known, Known::Bool, Code::InvalidDataType, "AND and OR")?;
-                expect(other, Known::Bool, Code::InvalidDataType, "AND and OR")?;
-                Known::Bool
+                expect(known, StaticType::Bool, Code::InvalidDataType, "AND and OR")?;
+                expect(other, StaticType::Bool, Code::InvalidDataType, "AND and OR")?;
+                StaticType::Bool
             }
             BinaryOp::Add
             | BinaryOp::Subtract
             | BinaryOp::Multiply
             | BinaryOp::Divide
             | BinaryOp::Modulo => {
-                expect(known, Known::Number, Code::InvalidDataType, "arithmetic")?;
-                expect(other, Known::Number, Code::InvalidDataType, "arithmetic")?;
-                let ints = known == Known::Int && other == Known::Int;
-                if ints { Known::Int } else { Known::Number }
+                expect(known, StaticType::Number, Code::InvalidDataType, "arithmetic")?;
+                expect(other, StaticType::Number, Code::InvalidDataType, "arithmetic")?;
+                let ints = known == StaticType::Int && other == StaticType::Int;
+                if ints { StaticType::Int } else { StaticType::Number }
             }
             BinaryOp::Eq
             | BinaryOp::NotEq
             | BinaryOp::Lt
             | BinaryOp::LtEq
             | BinaryOp::Gt
-            | BinaryOp::GtEq => Known::Bool,
+            | BinaryOp::GtEq => StaticType::Bool,
         };
     }
     Ok(known)
 }
 
-fn expect(known: Known, wanted: Known, code: Code, what: &str) -> Result<()> {
+fn expect(known: StaticType, wanted: StaticType, code: Code, what: &str) -> Result<()> {
     if known.may_be(wanted) {
         return Ok(());
     }
-    let hint = if known == Known::String { ": use CAST" } else { "" };
+    let hint = if known == StaticType::String { ": use CAST" } else { "" };
     let (wanted, known) = (wanted.name(), known.name());
     Err(error(code, format!("{what} takes a {wanted}, not a {known}{hint}")))
 }
 
-fn number(expr: &Expr, scope: Scope<'_>) -> Result<Known> {
+fn number(expr: &Expr, scope: Scope<'_>) -> Result<StaticType> {
     let known = type_of(expr, scope)?;
-    expect(known, Known::Number, Code::InvalidDataType, "arithmetic")?;
-    Ok(if known == Known::Unknown { Known::Number } else { known })
+    expect(known, StaticType::Number, Code::InvalidDataType, "arithmetic")?;
+    Ok(if known == StaticType::Unknown { StaticType::Number } else { known })
 }
 
 /// The common type of all results; NULL has every type.
-fn common(results: &[(impl std::borrow::Borrow<Expr>, Known)]) -> Known {
+fn common(results: &[(impl std::borrow::Borrow<Expr>, StaticType)]) -> StaticType {
     let null = |expr: &Expr| matches!(expr, Expr::Literal(Literal::Null | Literal::Missing));
     let mut types =
         results.iter().filter(|(expr, _)| !null(expr.borrow())).map(|(_, known)| *known);
-    let Some(first) = types.next() else { return Known::Unknown };
+    let Some(first) = types.next() else { return StaticType::Unknown };
     types.fold(first, |all, next| match (all, next) {
         _ if all == next => all,
-        (Known::Int | Known::Number, Known::Int | Known::Number) => Known::Number,
-        _ => Known::Unknown,
+        (StaticType::Int | StaticType::Number, StaticType::Int | StaticType::Number) => {
+            StaticType::Number
+        }
+        _ => StaticType::Unknown,
     })
 }
 
-fn cast(from: Known, to: Type) -> Result<Known> {
+fn cast(from: StaticType, to: Type) -> Result<StaticType> {
     let to_known = match to {
-        Type::Bool => Known::Bool,
-        Type::Int => Known::Int,
-        Type::Float | Type::Decimal(_) => Known::Number,
-        Type::String => Known::String,
-        Type::Timestamp => Known::Timestamp,
+        Type::Bool => StaticType::Bool,
+        Type::Int => StaticType::Int,
+        Type::Float | Type::Decimal(_) => StaticType::Number,
+        Type::String => StaticType::String,
+        Type::Timestamp => StaticType::Timestamp,
     };
     let never = match (from, to_known) {
-        (_, Known::String) | (Known::String | Known::Unknown, _) => false,
-        (from, Known::Timestamp) => from != Known::Timestamp,
-        (from, _) => from == Known::Timestamp,
+        (_, StaticType::String) | (StaticType::String | StaticType::Unknown, _) => false,
+        (from, StaticType::Timestamp) => from != StaticType::Timestamp,
+        (from, _) => from == StaticType::Timestamp,
     };
     if never {
         let message = format!("a {} does not convert to {to}", from.name());
@@ -201,7 +203,7 @@ fn cast(from: Known, to: Type) -> Result<Known> {
 
 fn like(expr: &Expr, pattern: &Expr, escape: Option<&Expr>, scope: Scope<'_>) -> Result<()> {
     for side in [Some(expr), Some(pattern), escape].into_iter().flatten() {
-        expect(type_of(side, scope)?, Known::String, Code::LikeInvalidInputs, "LIKE")?;
+        expect(type_of(side, scope)?, StaticType::String, Code::LikeInvalidInputs, "LIKE")?;
     }
     if let Some(pattern) = constant(pattern) {
         match escape.map(constant) {
@@ -220,9 +222,9 @@ fn constant(expr: &Expr) -> Option<&str> {
     }
 }
 
-fn call(function: Function, args: &[Expr], scope: Scope<'_>) -> Result<Known> {
-    use Known::{Bool, Int, String, Timestamp, Unknown};
-    let (arity, takes, gives): (_, &[Known], _) = match function {
+fn call(function: Function, args: &[Expr], scope: Scope<'_>) -> Result<StaticType> {
+    use StaticType::{Bool, Int, String, Timestamp, Unknown};
+    let (arity, takes, gives): (_, &[StaticType], _) = match function {
         Function::Coalesce => (1..=usize::MAX, &[], Unknown),
         Function::NullIf => (2..=2, &[], Unknown),
         Function::CharLength => (1..=1, &[String], Int),
@@ -274,21 +276,25 @@ fn call(function: Function, args: &[Expr], scope: Scope<'_>) -> Result<Known> {
     })
 }
 
-fn aggregate(function: Aggregate, arg: Option<&Expr>, scope: Scope<'_>) -> Result<Known> {
+fn aggregate(function: Aggregate, arg: Option<&Expr>, scope: Scope<'_>) -> Result<StaticType> {
     let Some(arg) = arg else {
         return match function {
-            Aggregate::Count => Ok(Known::Int),
+            Aggregate::Count => Ok(StaticType::Int),
             _ => Err(error(Code::ParseUnsupportedCallWithStar, "only COUNT takes *")),
         };
     };
     let known = type_of(arg, scope)?;
     Ok(match function {
-        Aggregate::Count => Known::Int,
+        Aggregate::Count => StaticType::Int,
         Aggregate::Max | Aggregate::Min => known,
         Aggregate::Avg | Aggregate::Sum => {
             let code = Code::IncorrectSqlFunctionArgumentType;
-            expect(known, Known::Number, code, "an aggregate")?;
-            if function == Aggregate::Sum && known == Known::Int { known } else { Known::Number }
+            expect(known, StaticType::Number, code, "an aggregate")?;
+            if function == Aggregate::Sum && known == StaticType::Int {
+                known
+            } else {
+                StaticType::Number
+            }
         }
     })
 }

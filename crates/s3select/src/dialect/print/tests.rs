@@ -165,7 +165,7 @@ proptest! {
     fn parse_undoes_print(query in query()) {
         let text = query.to_string();
         prop_assert!(!text.contains(';') || query.to_string() == text);
-        let extras = Extras::of(&query);
+        let extras = Extras::from_query(&query);
         prop_assert_eq!(extras == Extras::NONE, parse(&text).is_ok(), "{}", text);
         match parse_with(&text, extras) {
             Ok(read) => prop_assert_eq!(read, query, "{}", text),

@@ -9,7 +9,7 @@ impl Decimal {
     #[inline]
     pub fn parse(text: &[u8]) -> Option<Self> {
         Self::parse_short(text).or_else(|| match read(text, MAX_DIGITS, Excess::Round)? {
-            (decimal, Dropped { count: 0, .. }) => Some(decimal),
+            (decimal, DroppedDigits { count: 0, .. }) => Some(decimal),
             _ => None,
         })
     }
@@ -19,7 +19,7 @@ impl Decimal {
     #[inline]
     pub fn parse_exact(text: &[u8]) -> Option<Self> {
         Self::parse_short(text).or_else(|| match read(text, MAX_DIGITS, Excess::Round)? {
-            (decimal, Dropped { only_zeros: true, .. }) => Some(decimal),
+            (decimal, DroppedDigits { only_zeros: true, .. }) => Some(decimal),
             _ => None,
         })
     }
@@ -82,14 +82,14 @@ enum Excess {
 }
 
 /// The digits that were dropped because they did not fit.
-struct Dropped {
+struct DroppedDigits {
     count: i64,
     only_zeros: bool,
 }
 
 /// Parses a number of any length and keeps at most `places` places.
 #[cold]
-fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, Dropped)> {
+fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, DroppedDigits)> {
     let (negative, text) = split_sign(text);
     let end = text.iter().position(|b| matches!(b, b'e' | b'E')).unwrap_or(text.len());
     let (mantissa, exponent) = text.split_at(end);
@@ -119,7 +119,7 @@ fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, Dropped)> 
     let mut drop = (scale - i64::from(places)).max(0);
     if significant == 0 {
         let scale = (scale - drop).max(0) as u8;
-        let dropped = Dropped { count: drop, only_zeros: true };
+        let dropped = DroppedDigits { count: drop, only_zeros: true };
         return Some((Decimal { unscaled: 0, scale }, dropped));
     }
     if excess == Excess::Round {
@@ -151,7 +151,7 @@ fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, Dropped)> 
         scale -= 1;
     }
     let scale = i8::try_from(scale).ok()?;
-    let dropped = Dropped { count: drop, only_zeros: first_lost == 0 && !rest_lost };
+    let dropped = DroppedDigits { count: drop, only_zeros: first_lost == 0 && !rest_lost };
     Some((Decimal::new(if negative { -unscaled } else { unscaled }, scale)?, dropped))
 }
 

@@ -10,12 +10,12 @@ pub struct DecimalSum {
     /// The sum of the addends that 38 digits hold exactly, which are nearly always all of them.
     near: Decimal,
     /// The sum of all other addends.
-    far: Option<Box<Far>>,
+    far: Option<Box<WideSum>>,
 }
 
 /// A sum in steps of 10^-38.
 #[derive(Debug, Clone, Default)]
-struct Far {
+struct WideSum {
     positive: Wide,
     negative: Wide,
     /// The largest number of places of an addend.
@@ -29,7 +29,7 @@ struct Total {
     scale: u8,
 }
 
-impl Far {
+impl WideSum {
     fn add(&mut self, decimal: Decimal) {
         let steps = decimal.magnitude_at(MAX_DIGITS as u8);
         let side = if decimal.unscaled < 0 { &mut self.negative } else { &mut self.positive };

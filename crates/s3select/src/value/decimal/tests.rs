@@ -196,7 +196,7 @@ proptest! {
 
     #[test]
     fn arithmetic_gives_the_nearest_decimal(a in decimals(), b in decimals()) {
-        let (x, y) = (Exact::of(a), Exact::of(b));
+        let (x, y) = (Exact::from_decimal(a), Exact::from_decimal(b));
         let most = u32::from(a.scale.max(b.scale));
         x.plus(&y).check(a.checked_add(b), |scale, _| scale == most)?;
         x.minus(&y).check(a.checked_sub(b), |scale, _| scale == most)?;
@@ -235,8 +235,8 @@ proptest! {
         prop_assert_eq!(sum.total(), merged.total());
         let count = addends.len() as u64 + 1;
         prop_assert_eq!(sum.average(count), merged.average(count));
-        let zero = Exact::of(Decimal::ZERO);
-        let exact = addends.iter().fold(zero, |sum, addend| sum.plus(&Exact::of(*addend)));
+        let zero = Exact::from_decimal(Decimal::ZERO);
+        let exact = addends.iter().fold(zero, |sum, addend| sum.plus(&Exact::from_decimal(*addend)));
         let most = addends.iter().map(|addend| u32::from(addend.scale)).max().unwrap_or(0);
         exact.check(sum.total(), |scale, _| scale == most)?;
         Exact(exact.0, exact.1 * count).check(sum.average(count), |scale, unscaled| {
@@ -307,7 +307,7 @@ fn power(exponent: u32) -> BigInt {
 struct Exact(BigInt, BigInt);
 
 impl Exact {
-    fn of(decimal: Decimal) -> Self {
+    fn from_decimal(decimal: Decimal) -> Self {
         Self(decimal.unscaled.into(), power(decimal.scale.into()))
     }
 
@@ -344,7 +344,7 @@ impl Exact {
         let Decimal { unscaled, scale } = result;
         prop_assert!(unscaled.abs() < POWERS[38] && scale <= 38);
         let is_full = unscaled.abs() >= POWERS[37] || scale == 38;
-        let error = self.minus(&Self::of(result));
+        let error = self.minus(&Self::from_decimal(result));
         if error.0 == BigInt::ZERO {
             prop_assert!(is_full || natural(scale.into(), unscaled), "{} for {:?}", result, self);
             return Ok(());

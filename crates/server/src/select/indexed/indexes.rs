@@ -6,11 +6,11 @@ use std::sync::Arc;
 use sluicegate_evaluator::ObjectSource as _;
 use sluicegate_index::layout::{FormatMessage, LEAST_BYTES, LinesMessage, TRAILER, TopMessage};
 use sluicegate_index::name::{FOLDER, Name, Tag};
-use sluicegate_index::statement::input::Usable;
+use sluicegate_index::statement::input::UsableIndex;
 use sluicegate_s3select::request::CsvInput;
 
 use crate::select::answer::Snapshot;
-use crate::select::watch::Watch;
+use crate::select::watch::Deadline;
 use crate::store::{Object, PageRequest, Store};
 
 /// The maximum number of index objects in a listing, including those of former versions.
@@ -36,11 +36,11 @@ pub(super) struct Indexes {
 pub(super) struct Index {
     object: Object,
     /// The watch over the statement that it is opened for.
-    watch: Arc<Watch>,
+    watch: Arc<Deadline>,
     /// The decoded top of the index object.
     pub(super) top: TopMessage,
     /// The indexed column and how it can be used.
-    pub(super) usable: Usable,
+    pub(super) usable: UsableIndex,
 }
 
 impl Indexes {
@@ -82,7 +82,9 @@ impl Indexes {
             bytes_read += top.1;
             let about =
                 top.0.data == key && top.0.e_tag == snapshot.etag() && top.0.size == snapshot.len();
-            let Some(usable) = Usable::of(&top.0, csv).filter(|_| about) else { continue };
+            let Some(usable) = UsableIndex::try_new(&top.0, csv).filter(|_| about) else {
+                continue;
+            };
             let (Some(format), Some(lines)) = (&top.0.format, &top.0.lines) else { continue };
             let all = found.get_or_insert_with(|| Self {
                 format: format.clone(),
@@ -113,7 +115,7 @@ impl Index {
 }
 
 /// Reads the top of an index object. Returns it with the number of bytes read, which is at most `most`.
-fn read_top(object: &Object, most: u64, watch: &Watch) -> Option<(TopMessage, u64)> {
+fn read_top(object: &Object, most: u64, watch: &Deadline) -> Option<(TopMessage, u64)> {
     let size = object.size;
     if size < LEAST_BYTES {
         return None;
@@ -129,7 +131,7 @@ fn read_top(object: &Object, most: u64, watch: &Watch) -> Option<(TopMessage, u6
 }
 
 /// Reads a range completely. `None` if that fails, or the answer of the statement is no longer wanted.
-fn read(object: &Object, range: Range<u64>, watch: &Watch) -> Option<Vec<u8>> {
+fn read(object: &Object, range: Range<u64>, watch: &Deadline) -> Option<Vec<u8>> {
     if !watch.goes_on() {
         return None;
     }
@@ -156,7 +158,7 @@ mod tests {
         let path = folder.path().join("index");
         std::fs::write(&path, [7; 100]).unwrap();
         let object = Object::of_file(&path);
-        let watch = Watch::new(None);
+        let watch = Deadline::new(None);
         assert_eq!(read(&object, 1..51, &watch).unwrap(), [7; 50]);
         drop(watch.awaited());
         assert_eq!(read(&object, 1..51, &watch), None);

@@ -1,10 +1,10 @@
 //! Look-ups of key ranges in indexes, which lead to records.
 
-use sluicegate_index::layout::{Place, entries};
+use sluicegate_index::layout::{RecordLocation, entries};
 use sluicegate_index::ranges::coalesced;
 use sluicegate_index::span::Spans;
-use sluicegate_index::statement::budget::{Budget, Found, MAX_RECORDS};
-use sluicegate_index::statement::condition::Lookup;
+use sluicegate_index::statement::budget::{Budget, LookupCost, MAX_RECORDS};
+use sluicegate_index::statement::condition::KeyLookup;
 
 use super::indexes::Index;
 
@@ -12,10 +12,10 @@ use super::indexes::Index;
 const MAX_BLOCK: u32 = 2 << 20;
 /// The number of records after which their distribution is examined for the first time. It is examined again whenever
 /// the number has doubled.
-const FIRST_LOOK: usize = 4096;
+const FIRST_READ_BYTES: usize = 4096;
 
 /// A look-up with the blocks that it has to read, according to the index's top.
-struct Planned<'a> {
+struct PlannedLookup<'a> {
     index: &'a Index,
     spans: Spans,
     blocks: Vec<usize>,
@@ -27,25 +27,24 @@ struct Planned<'a> {
 /// than they save are left out. `None` if no look-up succeeded.
 pub(super) fn find(
     indexes: &[Index],
-    lookups: Vec<Lookup>,
-    is_wanted: &dyn Fn(&Place) -> bool,
+    lookups: Vec<KeyLookup>,
+    is_wanted: &dyn Fn(&RecordLocation) -> bool,
     budget: &mut Budget,
-) -> Option<Vec<Place>> {
+) -> Option<Vec<RecordLocation>> {
     let mut planned = Vec::new();
-    for Lookup { index, spans } in lookups {
+    for KeyLookup { index, spans } in lookups {
         let index = indexes.get(index)?;
         let blocks = index.top.blocks_with(&spans);
         let known = blocks.iter().map(|number| &index.top.blocks[*number]);
         let size = known.fold((0, 0), |(entries, bytes), block| {
             (entries + u64::from(block.entries), bytes + u64::from(block.bytes))
         });
-        planned.push(Planned { index, spans, blocks, size });
+        planned.push(PlannedLookup { index, spans, blocks, size });
     }
     planned.sort_by_key(|it| it.size.1);
-    let mut found: Option<Vec<Place>> = None;
+    let mut found: Option<Vec<RecordLocation>> = None;
     for lookup in planned {
-        let is_worth_it =
-            found.as_ref().is_none_or(|found| amount(found).is_worth_a_look(lookup.size));
+        let is_worth_it = found.as_ref().is_none_or(|found| amount(found).may_pay(lookup.size));
         if !is_worth_it || budget.spend(lookup.size.1).is_none() {
             break;
         }
@@ -59,20 +58,20 @@ pub(super) fn find(
 }
 
 /// Counts the records, which must be in order, and the ranges and bytes that they cover.
-fn amount(records: &[Place]) -> Found {
+fn amount(records: &[RecordLocation]) -> LookupCost {
     let ranges = coalesced(records, 0);
     let bytes = ranges.iter().map(|range| range.end - range.start).sum();
-    Found { records: records.len() as u64, places: ranges.len() as u64, bytes }
+    LookupCost { records: records.len() as u64, places: ranges.len() as u64, bytes }
 }
 
 /// Returns the wanted records that a look-up leads to. `None` if there are too many, or the index object has a fault.
 fn read_blocks(
-    Planned { index, spans, blocks, .. }: &Planned<'_>,
-    is_wanted: &dyn Fn(&Place) -> bool,
+    PlannedLookup { index, spans, blocks, .. }: &PlannedLookup<'_>,
+    is_wanted: &dyn Fn(&RecordLocation) -> bool,
     budget: &Budget,
-) -> Option<Vec<Place>> {
+) -> Option<Vec<RecordLocation>> {
     let places = index.top.places();
-    let (mut found, mut sound, mut next_look) = (Vec::new(), true, FIRST_LOOK);
+    let (mut found, mut sound, mut next_look) = (Vec::new(), true, FIRST_READ_BYTES);
     for number in blocks {
         let known = &index.top.blocks[*number];
         if known.bytes > MAX_BLOCK {
@@ -106,9 +105,9 @@ fn read_blocks(
 }
 
 /// Returns the records that are in both lists, which must be in order.
-fn in_both(some: &[Place], others: &[Place]) -> Vec<Place> {
+fn in_both(some: &[RecordLocation], others: &[RecordLocation]) -> Vec<RecordLocation> {
     let mut others = others.iter().peekable();
-    let is_other = |place: &&Place| {
+    let is_other = |place: &&RecordLocation| {
         while others.next_if(|other| other < place).is_some() {}
         others.peek() == Some(place)
     };
@@ -121,8 +120,8 @@ mod tests {
 
     #[test]
     fn records_of_both_lists() {
-        let place = |first| Place { first, bytes: 2 };
-        let all: Vec<Place> = (0..10).map(|number| place(2 * number)).collect();
+        let place = |first| RecordLocation { first, bytes: 2 };
+        let all: Vec<RecordLocation> = (0..10).map(|number| place(2 * number)).collect();
         let some = [place(2), place(4), place(5), place(18)];
         assert_eq!(in_both(&all, &some), [place(2), place(4), place(18)]);
         assert_eq!(in_both(&some, &all), [place(2), place(4), place(18)]);

@@ -34,9 +34,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sluicegate_evaluator::{CsvColumns, ObjectSource};
-use sluicegate_index::layout::Place;
+use sluicegate_index::layout::RecordLocation;
 use sluicegate_index::ranges::coalesced;
-use sluicegate_index::statement::budget::{Budget, Found};
+use sluicegate_index::statement::budget::{Budget, LookupCost};
 use sluicegate_index::statement::condition::Conditions;
 use sluicegate_index::statement::input::csv_of;
 use sluicegate_s3select::dialect;
@@ -95,7 +95,7 @@ pub(super) fn indexed(
     budget.spend(indexes.bytes_read)?;
     // An entry may begin with the line feed of the previous line.
     let line_of = |first: u64| first.saturating_add(u64::from(indexes.lines.returns && first > 0));
-    let is_wanted = |place: &Place| wanted.contains(&line_of(place.first));
+    let is_wanted = |place: &RecordLocation| wanted.contains(&line_of(place.first));
     let found = lookup::find(&indexes.all, lookups, &is_wanted, &mut budget)?;
     let mut ranges = coalesced(&found, 0);
     let is_header = csv.header != FileHeaderInfo::None;
@@ -105,7 +105,7 @@ pub(super) fn indexed(
     }
     let bytes = ranges.iter().map(|range| range.end - range.start).sum();
     let (records, places) = (found.len() as u64, ranges.len() as u64);
-    budget.allows(Found { records, places, bytes }).then_some(())?;
+    budget.allows(LookupCost { records, places, bytes }).then_some(())?;
     let request = SelectRequest { scan_range: None, ..request.clone() };
     Some(Indexed { source: read(ranges), request, index_bytes: budget.index_bytes() })
 }

@@ -12,7 +12,7 @@ type Node = usize;
 
 /// A change of names: the directory, the name, and the node that it leads to afterwards.
 #[derive(Debug, Clone)]
-struct Naming {
+struct DirEntryChange {
     edits: Vec<(Node, String, Option<Node>)>,
     /// The changed names, as numbers.
     places: Vec<usize>,
@@ -21,12 +21,12 @@ struct Naming {
 
 /// The state of a file system at some moment.
 #[derive(Debug, Default)]
-pub(super) struct Imagined {
+pub(super) struct SimulatedFs {
     /// The names that programs currently see.
     directories: HashMap<Node, BTreeMap<String, Node>>,
     /// The possible contents of files, only one if it was forced.
     files: BTreeMap<Node, Vec<Content>>,
-    namings: Vec<Naming>,
+    namings: Vec<DirEntryChange>,
     places: HashMap<(Node, String), usize>,
     /// The directory that is cleared unread when a store is opened.
     tmp: Option<Node>,
@@ -35,7 +35,7 @@ pub(super) struct Imagined {
 
 const ROOT: Node = 0;
 
-impl Imagined {
+impl SimulatedFs {
     pub(super) fn new() -> Self {
         Self { directories: HashMap::from([(ROOT, BTreeMap::new())]), nodes: 1, ..Self::default() }
     }
@@ -71,7 +71,7 @@ impl Imagined {
             *self.places.entry((*directory, name.clone())).or_insert(next)
         };
         let places = edits.iter().map(number).collect();
-        self.namings.push(Naming { edits, places, forced: false });
+        self.namings.push(DirEntryChange { edits, places, forced: false });
     }
 
     pub(super) fn apply(&mut self, change: &Change) {
@@ -135,7 +135,7 @@ impl Imagined {
     /// Adds all earlier changes of the same names.
     fn closed(&self, mut wanted: BTreeSet<usize>) -> BTreeSet<usize> {
         let mut names = vec![false; self.places.len()];
-        for (index, Naming { places, .. }) in self.namings.iter().enumerate().rev() {
+        for (index, DirEntryChange { places, .. }) in self.namings.iter().enumerate().rev() {
             if wanted.contains(&index) || places.iter().any(|place| names[*place]) {
                 wanted.insert(index);
                 for place in places {
@@ -181,7 +181,11 @@ impl Imagined {
     }
 
     /// Returns the folder after a power failure in which these name changes survive.
-    pub(super) fn left(&self, survivors: &[usize], random: &mut impl FnMut() -> u64) -> Left {
+    pub(super) fn left(
+        &self,
+        survivors: &[usize],
+        random: &mut impl FnMut() -> u64,
+    ) -> FolderState {
         let mut directories: HashMap<Node, BTreeMap<&str, Node>> = HashMap::new();
         for index in survivors {
             for (directory, name, node) in &self.namings[*index].edits {
@@ -192,7 +196,7 @@ impl Imagined {
                 };
             }
         }
-        let mut left = Left::default();
+        let mut left = FolderState::default();
         let mut contents: HashMap<Node, Content> = HashMap::new();
         let mut todo = vec![(ROOT, PathBuf::new())];
         while let Some((node, path)) = todo.pop() {
@@ -217,7 +221,7 @@ impl Imagined {
 
 /// A folder as plain data.
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Left {
+pub(super) struct FolderState {
     directories: Vec<PathBuf>,
     files: BTreeMap<PathBuf, Content>,
 }
@@ -231,7 +235,7 @@ pub(super) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-impl Left {
+impl FolderState {
     pub(super) fn make(&self) -> tempfile::TempDir {
         let folder = folder();
         for directory in &self.directories {

@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use self::imagined::{Imagined, Left, folder};
-use super::attributes::{self, Of};
+use self::imagined::{FolderState, SimulatedFs, folder};
+use super::attributes::{self, XattrTarget};
 use super::disk::Disk;
 use super::{
-    Meta, OWN, PageRequest, PartReference, Stated, Store, Upload, WriteConditions, milliseconds,
+    DeclaredObject, Meta, OWN, PageRequest, PartReference, Store, Upload, WriteConditions,
+    milliseconds,
 };
 
 /// A change of the folder.
@@ -56,10 +57,10 @@ pub(super) struct Content {
 }
 
 impl Content {
-    fn of(path: &Path) -> Self {
+    fn read(path: &Path) -> Self {
         Self {
             bytes: fs::read(path).unwrap(),
-            attribute: attributes::get(Of::Named(path)),
+            attribute: attributes::get(XattrTarget::Named(path)),
             modified: Some(fs::metadata(path).unwrap().modified().unwrap()),
         }
     }
@@ -79,7 +80,7 @@ impl Content {
 
 impl Change {
     pub(super) fn file(path: &Path) -> Self {
-        Self::File { path: path.to_owned(), content: Content::of(path) }
+        Self::File { path: path.to_owned(), content: Content::read(path) }
     }
     pub(super) fn sync_file(path: &Path) -> Self {
         Self::SyncFile(path.to_owned())
@@ -143,23 +144,26 @@ enum Step {
 
 /// An object or upload that has a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Subject {
+enum StateSubject {
     Object(&'static str),
     Upload(&'static str),
 }
 
 impl Step {
     /// Returns the states after the step: the text of an object or of an upload's part, or `None`.
-    fn effects(&self) -> Vec<(Subject, Option<&'static str>)> {
+    fn effects(&self) -> Vec<(StateSubject, Option<&'static str>)> {
         match *self {
-            Self::Put { key, text } => vec![(Subject::Object(key), Some(text))],
-            Self::Delete { key } => vec![(Subject::Object(key), None)],
-            Self::Begin { upload, .. } => vec![(Subject::Upload(upload), Some(""))],
-            Self::Part { upload, text, .. } => vec![(Subject::Upload(upload), Some(text))],
+            Self::Put { key, text } => vec![(StateSubject::Object(key), Some(text))],
+            Self::Delete { key } => vec![(StateSubject::Object(key), None)],
+            Self::Begin { upload, .. } => vec![(StateSubject::Upload(upload), Some(""))],
+            Self::Part { upload, text, .. } => vec![(StateSubject::Upload(upload), Some(text))],
             Self::Complete { key, upload } => {
-                vec![(Subject::Object(key), Some(upload)), (Subject::Upload(upload), None)]
+                vec![
+                    (StateSubject::Object(key), Some(upload)),
+                    (StateSubject::Upload(upload), None),
+                ]
             }
-            Self::Abort { upload, .. } => vec![(Subject::Upload(upload), None)],
+            Self::Abort { upload, .. } => vec![(StateSubject::Upload(upload), None)],
         }
     }
 }
@@ -176,7 +180,7 @@ fn meta(text: &str) -> Meta {
     }
 }
 
-fn written(store: &Store, text: &str) -> super::Written {
+fn written(store: &Store, text: &str) -> super::FinishedDraft {
     let mut draft = store.draft([], None).unwrap();
     draft.write(text.as_bytes()).unwrap();
     draft.finish().unwrap()
@@ -221,7 +225,7 @@ fn complete(
     (id, part): &(String, Option<PartReference>),
 ) -> s3s::S3Result<()> {
     let parts: Vec<_> = part.iter().cloned().collect();
-    let stated = Stated::default();
+    let stated = DeclaredObject::default();
     // When the request is repeated, it must not fail because the object exists.
     let new = WriteConditions {
         if_none_match: Some(s3s::dto::ETagCondition::Any),
@@ -266,10 +270,16 @@ fn record(steps: &[Step], attributes: bool) -> Recording {
 }
 
 /// The allowed states.
-type Allowed = BTreeMap<Subject, Vec<Option<&'static str>>>;
+type Allowed = BTreeMap<StateSubject, Vec<Option<&'static str>>>;
 
 /// Opens a store over the remaining folder and checks all states. Completions that have begun are then repeated.
-fn check(left: &Left, allowed: &Allowed, again: &[Step], uploads: &Uploads, attributes: bool) {
+fn check(
+    left: &FolderState,
+    allowed: &Allowed,
+    again: &[Step],
+    uploads: &Uploads,
+    attributes: bool,
+) {
     let folder = left.make();
     let mut store = Store::open(folder.path(), false).unwrap();
     store.attributes &= attributes;
@@ -278,7 +288,7 @@ fn check(left: &Left, allowed: &Allowed, again: &[Step], uploads: &Uploads, attr
         let Step::Complete { key, upload } = *step else { continue };
         complete(&store, key, &uploads[upload]).unwrap();
         // A confirmed completion does not replace a later version.
-        let object = Subject::Object(key);
+        let object = StateSubject::Object(key);
         let mut now = allowed[&object].clone();
         if now.len() > 1 {
             now.push(Some(upload));
@@ -295,12 +305,12 @@ fn look(store: &Store, allowed: &Allowed, uploads: &Uploads) {
     }
     for (subject, allowed) in allowed {
         let found = match subject {
-            Subject::Object(key) => {
+            StateSubject::Object(key) => {
                 let found = store.get(BUCKET, key).ok().map(|object| text_of(&object));
                 assert_eq!(listed.contains(*key), found.is_some(), "{key} in the listing");
                 found
             }
-            Subject::Upload(name) => uploads.get(name).and_then(|(id, _)| part_of(store, id)),
+            StateSubject::Upload(name) => uploads.get(name).and_then(|(id, _)| part_of(store, id)),
         };
         assert!(
             allowed.contains(&found.as_deref()),
@@ -338,7 +348,7 @@ fn replay(steps: &[Step], recording: &Recording, attributes: bool) -> usize {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         seed >> 33
     };
-    let mut imagined = Imagined::new();
+    let mut imagined = SimulatedFs::new();
     let mut tried = 0;
     let subjects = steps.iter().flat_map(Step::effects);
     let mut allowed: Allowed = subjects.map(|(subject, _)| (subject, vec![None])).collect();

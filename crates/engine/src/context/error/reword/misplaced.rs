@@ -5,7 +5,7 @@ use super::super::describe::Description;
 use super::description;
 
 /// Messages of DataFusion, each with its rewording and a hint.
-const SAID: [(&str, &str, &str); 11] = [
+const MESSAGES: [(&str, &str, &str); 11] = [
     ("MINUS not implemented", "MINUS is not supported", "Write EXCEPT."),
     (
         "Nested EXPLAINs are not supported",
@@ -60,10 +60,12 @@ const SAID: [(&str, &str, &str); 11] = [
 ];
 
 pub(super) fn misplaced(text: &str) -> Option<Description> {
-    if let Some(described) = condition(text).or_else(|| overflow(text)).or_else(|| parts(text)) {
+    if let Some(described) =
+        condition(text).or_else(|| overflow(text)).or_else(|| misplaced_parts(text))
+    {
         return Some(described);
     }
-    let (_, message, hint) = SAID.iter().find(|(theirs, ..)| text.contains(theirs))?;
+    let (_, message, hint) = MESSAGES.iter().find(|(theirs, ..)| text.contains(theirs))?;
     Some(description(ErrorKind::Plan, *message, *hint))
 }
 
@@ -89,7 +91,7 @@ fn overflow(text: &str) -> Option<Description> {
 }
 
 /// Rewords `compound identifier: ["a", "b", "c", "d", "e"]`.
-fn parts(text: &str) -> Option<Description> {
+fn misplaced_parts(text: &str) -> Option<Description> {
     let (_, rest) = text.split_once("compound identifier: [")?;
     let names: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
     let message = format!("{} has too many parts for the name of a column", names.join("."));

@@ -32,7 +32,7 @@ use self::misplaced::misplaced;
 use self::operators::operator;
 use self::patterns::pattern;
 use self::syntax::syntax;
-pub(crate) use self::syntax::{are_similar, with_what_was_meant};
+pub(crate) use self::syntax::{are_similar, with_suggestion};
 use self::unsupported::unsupported;
 pub(super) use self::values::of_value;
 
@@ -275,7 +275,7 @@ fn memory(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Resources, message, "Give the query more memory: --memory-limit."))
 }
 
-const SAY_FORMAT: &str = "Say it: STORED AS CSV, JSON, PARQUET or ARROW; or end the name in .csv, .json, .parquet or .arrow.";
+const FORMAT_HINT: &str = "Say it: STORED AS CSV, JSON, PARQUET or ARROW; or end the name in .csv, .json, .parquet or .arrow.";
 
 /// Rewords `Unable to find factory for ORC` and `There is no registered file format with ext gz`.
 fn format(text: &str) -> Option<Description> {
@@ -291,13 +291,13 @@ fn format(text: &str) -> Option<Description> {
                 "Say that it is CSV with tabs: STORED AS CSV OPTIONS ('format.delimiter' '\\t')."
                     .to_owned()
             }
-            None => SAY_FORMAT.to_owned(),
+            None => FORMAT_HINT.to_owned(),
         };
         return Some(description(ErrorKind::Unsupported, message, hint));
     }
     if text.contains("unable to get file extension") {
         let message = "COPY cannot tell from a name without an extension which format to write";
-        return Some(description(ErrorKind::Unsupported, message.to_owned(), SAY_FORMAT));
+        return Some(description(ErrorKind::Unsupported, message.to_owned(), FORMAT_HINT));
     }
     let (_, name) = text.split_once("Unable to find factory for ")?;
     let message = format!("{name} is no format of tables");
@@ -342,7 +342,7 @@ mod tests {
         said(
             "Format not explicitly set and unable to get file extension! Use STORED AS to define file format.",
             "COPY cannot tell from a name without an extension which format to write",
-            Some(SAY_FORMAT),
+            Some(FORMAT_HINT),
         );
         said(
             "Additional allocation failed for Sort with top memory consumers as: Sort consumed 0.0 B. Error: Failed \

@@ -68,7 +68,7 @@ const TO_STDOUT: &str = "An answer is printed by itself: sluice sql --format csv
 
 /// Returns an error for the place at which the parser stopped; none if the parser's own message is better.
 pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<UserError> {
-    let mut rest = rest(sql, place)?;
+    let mut rest = rest_of_statement(sql, place)?;
     if rest.starts_with(char::is_whitespace) {
         // The parser stops after an `@`, which begins a parameter.
         let before = &sql[..sql.len() - rest.len()];
@@ -76,16 +76,16 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<UserError> {
     }
     let before = &sql[..sql.len() - rest.len()];
     if rest.starts_with('*') && before.ends_with('*') {
-        return Some(told(sql, before.len() - 1, "**", "Write power(a, b)."));
+        return Some(stray_error(sql, before.len() - 1, "**", "Write power(a, b)."));
     }
     let reversed = [("=", "<", "=<", "Write <=."), (">", "<", "><", "Write <>.")];
     for (first, second, sign, hint) in reversed {
         if rest.starts_with(second) && before.ends_with(first) {
-            return Some(told(sql, before.len() - first.len(), sign, hint));
+            return Some(stray_error(sql, before.len() - first.len(), sign, hint));
         }
     }
     if rest.starts_with("=>") {
-        return Some(told(sql, before.len(), "=>", "Write >=."));
+        return Some(stray_error(sql, before.len(), "=>", "Write >=."));
     }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let word: &str = &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())];
@@ -99,18 +99,18 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<UserError> {
     let known = of_copy.iter().chain(&SIGNS).chain(&WORDS);
     let mut known = known.filter(|(known, _)| found.eq_ignore_ascii_case(known));
     if let Some((_, hint)) = known.next() {
-        return Some(told(sql, sql.len() - rest.len(), found, hint));
+        return Some(stray_error(sql, sql.len() - rest.len(), found, hint));
     }
     // The parser took the word before for a name.
     let before = sql[..sql.len() - rest.len()].trim_end();
     let at = before.rfind(|c: char| !is_word(c)).map_or(0, |at| at + 1);
     let word = before.get(at..)?;
     let (_, hint) = WORDS.iter().find(|(known, _)| word.eq_ignore_ascii_case(known))?;
-    Some(told(sql, at, word, hint))
+    Some(stray_error(sql, at, word, hint))
 }
 
 /// Returns the error for a word or a sign that begins at a byte.
-fn told(sql: &str, at: usize, found: &str, hint: &str) -> UserError {
+fn stray_error(sql: &str, at: usize, found: &str, hint: &str) -> UserError {
     let line_start = sql[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = sql[..at].matches('\n').count() + 1;
     let column = sql[line_start..at].chars().count() + 1;
@@ -125,7 +125,7 @@ fn told(sql: &str, at: usize, found: &str, hint: &str) -> UserError {
 }
 
 /// Returns the text from a place on.
-fn rest(sql: &str, (line, column): (usize, usize)) -> Option<&str> {
+fn rest_of_statement(sql: &str, (line, column): (usize, usize)) -> Option<&str> {
     let before: usize = sql.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let at = sql.get(before..)?.char_indices().nth(column.checked_sub(1)?)?.0;
     sql.get(before + at..)
@@ -180,7 +180,7 @@ pub(super) fn open_comment(sql: &str) -> Option<(usize, usize)> {
     // The tokenizer stops after the last complete token.
     let end = before.last().map_or(Location::new(1, 1), |token| token.span.end);
     let place = (usize::try_from(end.line).ok()?, usize::try_from(end.column).ok()?);
-    rest(sql, place)?.starts_with("/*").then_some(place)
+    rest_of_statement(sql, place)?.starts_with("/*").then_some(place)
 }
 
 #[cfg(test)]

@@ -56,18 +56,18 @@ const CLAUSES: [(&str, &str); 16] = [
 const BRACKETS: &str = "Quote a name as \"name\"; [ ] is around the members of a list.";
 
 /// The parts of a parser message.
-struct Said<'a> {
+struct ParserMessage<'a> {
     expected: &'a str,
     found: &'a str,
     /// Line and column, counted from 1.
     place: Option<(usize, usize)>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ParserMessage<'a> {
     /// Parses `Expected: an SQL statement, found: selct at Line: 1, Column: 1`.
     fn parse(text: &'a str) -> Option<Self> {
         let (expected, rest) = text.strip_prefix("Expected: ")?.rsplit_once(", found: ")?;
-        let (found, place) = with_place(rest);
+        let (found, place) = split_position(rest);
         Some(Self { expected, found, place })
     }
 
@@ -82,7 +82,7 @@ impl<'a> Said<'a> {
 }
 
 /// Splits the place from the end of a message.
-fn with_place(text: &str) -> (&str, Option<(usize, usize)>) {
+fn split_position(text: &str) -> (&str, Option<(usize, usize)>) {
     let found = text.rsplit_once(" at Line: ").and_then(|(before, place)| {
         let (line, column) = place.split_once(", Column: ")?;
         Some((before, (line.parse().ok()?, column.parse().ok()?)))
@@ -102,7 +102,7 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
     if let Some(description) = open(text) {
         return Some(description);
     }
-    let said = Said::parse(text)?;
+    let said = ParserMessage::parse(text)?;
     let word = said.found.to_ascii_uppercase();
     let hint = match (said.expected, word.as_str()) {
         ("an SQL statement", "PIVOT") => Some(super::unsupported::PIVOT.to_owned()),
@@ -139,7 +139,7 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
 
 /// Rewords errors about quotes and comments that are not closed.
 fn open(text: &str) -> Option<Description> {
-    let (what, place) = with_place(text);
+    let (what, place) = split_position(text);
     let (message, hint) = match what {
         "Unterminated string literal" => (
             "the text that begins here has no second '",
@@ -160,7 +160,7 @@ fn open(text: &str) -> Option<Description> {
 
 /// Adds a hint to a parser error. It names the keyword that is similar to the word at which the parser stopped, or to
 /// the word before, which the parser took for a name.
-pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusionError {
+pub(crate) fn with_suggestion(sql: &str, error: DataFusionError) -> DataFusionError {
     let DataFusionError::SQL(parser, _) = error.find_root() else { return error };
     let text = match parser.as_ref() {
         ParserError::ParserError(text) => text,
@@ -170,14 +170,14 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
                 false => None,
             };
             let Some((line, column)) = place else { return error };
-            let (what, _) = with_place(text);
+            let (what, _) = split_position(text);
             let text = format!("{what} at Line: {line}, Column: {column}");
             return DataFusionError::SQL(Box::new(ParserError::TokenizerError(text)), None);
         }
         ParserError::RecursionLimitExceeded => return error,
     };
     // `No infix parser for token Word(…) at Line: 1, Column: 10`, `… found: x at Line: 1, Column: 10`
-    let stopped = with_place(text.trim_end_matches('`')).1;
+    let stopped = split_position(text.trim_end_matches('`')).1;
     if let Some(told) = stopped.and_then(|place| stray_tokens::at(sql, place)) {
         return told.into();
     }
@@ -191,7 +191,8 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
         let hint = Some("Check what stands here and before.".to_owned());
         return UserError { kind: ErrorKind::Syntax, message, hint }.into();
     }
-    let Some(said) = Said::parse(text).filter(|it| it.expected != "an SQL statement") else {
+    let Some(said) = ParserMessage::parse(text).filter(|it| it.expected != "an SQL statement")
+    else {
         return error;
     };
     let Some(place) = said.place else { return error };
@@ -206,7 +207,7 @@ pub(crate) fn with_what_was_meant(sql: &str, error: DataFusionError) -> DataFusi
         return UserError { kind: ErrorKind::Syntax, message: said.message(), hint: Some(hint) }
             .into();
     }
-    let Some(meant) = meant(sql, place) else { return error };
+    let Some(meant) = closest_keyword(sql, place) else { return error };
     let hint = Some(format!("Did you mean {meant}?"));
     UserError { kind: ErrorKind::Syntax, message: said.message(), hint }.into()
 }
@@ -232,7 +233,7 @@ fn before_in(sql: &str, place: (usize, usize)) -> Option<&str> {
 }
 
 /// Returns the keyword that is similar to the word at a place, or to the word before.
-fn meant(sql: &str, place: (usize, usize)) -> Option<&'static str> {
+fn closest_keyword(sql: &str, place: (usize, usize)) -> Option<&'static str> {
     let start = byte_of(sql, place)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let found = sql[start..].split(|c| !is_word(c)).next().unwrap_or_default();
@@ -318,7 +319,7 @@ mod tests {
             ("select count( from f", None),
         ] {
             let error = DFParser::parse_sql(sql).unwrap_err();
-            let error = crate::Error::from(with_what_was_meant(sql, error));
+            let error = crate::Error::from(with_suggestion(sql, error));
             let hint = expected.map(|word| format!("Did you mean {word}?"));
             assert_eq!(error.hint(), hint.as_deref(), "{sql}: {error}");
             assert!(error.to_string().starts_with("syntax error at line "), "{error}");
@@ -339,7 +340,7 @@ mod tests {
             ("summarise t", "SUMMARIZE"),
         ] {
             let error = DFParser::parse_sql(sql).unwrap_err();
-            let error = crate::Error::from(with_what_was_meant(sql, error));
+            let error = crate::Error::from(with_suggestion(sql, error));
             assert!(error.hint().unwrap_or_default().contains(part), "{sql}: {error}");
         }
     }

@@ -9,10 +9,10 @@ use arrow::datatypes::Schema;
 use datafusion::common::{DataFusionError, Result, plan_datafusion_err, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
 use serde::{Deserialize, Serialize};
-use sluicegate_pruning::algorithm::catalog::{Carries, Configured};
+use sluicegate_pruning::algorithm::catalog::{Configured, PacketContents};
 
 use super::addend::{Amount, Unit};
-use super::flags::{Flags, Says};
+use super::flags::{FlagTest, Flags};
 use super::float_bits;
 use super::key::{Form, Key};
 use super::order::{Code, Order};
@@ -51,16 +51,16 @@ struct FieldSettings {
 enum WordSettings {
     Key(Form),
     Order(Code),
-    Flags(Vec<Says>),
+    Flags(Vec<FlagTest>),
     Amount(Unit),
 }
 
 impl FieldSettings {
-    fn of(field: &Field) -> Self {
+    fn from_field(field: &Field) -> Self {
         let words = match field {
             Field::Key(key) => WordSettings::Key(key.form().clone()),
             Field::Order(order) => WordSettings::Order(order.code()),
-            Field::Flags(flags) => WordSettings::Flags(flags.says()),
+            Field::Flags(flags) => WordSettings::Flags(flags.tests()),
             Field::Amount(amount) => WordSettings::Amount(amount.unit()),
         };
         Self { expressions: field.expressions().len(), words }
@@ -77,10 +77,12 @@ impl FieldSettings {
             return plan_err!("a switch plan lacks expressions");
         }
         Ok(match self.words {
-            WordSettings::Key(form) => Field::Key(Key::of(form, taken, input)?),
-            WordSettings::Order(code) => Field::Order(Order::of(code, only(taken)?, input)?),
-            WordSettings::Flags(says) => Field::Flags(Flags::of(&says, taken, input)?),
-            WordSettings::Amount(unit) => Field::Amount(Amount::of(unit, only(taken)?, input)?),
+            WordSettings::Key(form) => Field::Key(Key::try_new(form, taken, input)?),
+            WordSettings::Order(code) => Field::Order(Order::try_new(code, only(taken)?, input)?),
+            WordSettings::Flags(says) => Field::Flags(Flags::try_new(&says, taken, input)?),
+            WordSettings::Amount(unit) => {
+                Field::Amount(Amount::try_new(unit, only(taken)?, input)?)
+            }
         })
     }
 }
@@ -97,7 +99,7 @@ impl SwitchPlan {
         let settings = Settings {
             program: self.program,
             algorithm: self.algorithm.clone(),
-            fields: self.fields.iter().map(FieldSettings::of).collect(),
+            fields: self.fields.iter().map(FieldSettings::from_field).collect(),
             resources: self.resources.clone(),
             failure: self.failure,
             trusted_rows: self.trusted_rows,
@@ -146,22 +148,22 @@ impl SwitchPlan {
     fn check(&self) -> Result<()> {
         let program = self.algorithm.program();
         let carried = match (self.algorithm.entry().carries, self.fields.as_slice()) {
-            (Carries::Comparands, fields) => {
+            (PacketContents::Comparands, fields) => {
                 fields.iter().all(|field| matches!(field, Field::Order(_) | Field::Flags(_)))
             }
-            (Carries::Coordinates, fields) => {
+            (PacketContents::Coordinates, fields) => {
                 fields.iter().all(|field| matches!(field, Field::Order(_)))
             }
-            (Carries::KeyAndValue, [Field::Key(_), values @ ..]) => {
+            (PacketContents::KeyAndValue, [Field::Key(_), values @ ..]) => {
                 values.iter().all(|field| matches!(field, Field::Order(_)))
             }
             // Groups that a switch holds must have a key and exact sums that can be decoded.
-            (Carries::KeyAndAmount, [Field::Key(_), _, ..]) if self.algorithm.holds() => {
+            (PacketContents::KeyAndAmount, [Field::Key(_), _, ..]) if self.algorithm.holds() => {
                 self.states().is_ok()
             }
-            (Carries::Value, [Field::Order(_)])
-            | (Carries::Key | Carries::KeyOfEither, [Field::Key(_)])
-            | (Carries::KeyAndAmount, [Field::Key(_), Field::Amount(_)]) => true,
+            (PacketContents::Value, [Field::Order(_)])
+            | (PacketContents::Key | PacketContents::KeyOfEither, [Field::Key(_)])
+            | (PacketContents::KeyAndAmount, [Field::Key(_), Field::Amount(_)]) => true,
             _ => false,
         };
         if !carried || self.words() != usize::from(program.values) {

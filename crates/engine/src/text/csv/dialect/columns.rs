@@ -13,13 +13,13 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::column_names::called;
 use super::headers::has_header;
-use super::prefix::Beginning;
+use super::prefix::TextPrefix;
 use super::undetectable;
 use super::{invalid_dates, numeric_dates};
 use crate::context::notes::Notes;
 use crate::text::csv::options::Values;
 use crate::text::merged_columns::MergedColumns;
-use crate::text::sniff_cache::Looks;
+use crate::text::sniff_cache::SniffOrder;
 
 /// Infers the common columns of objects, in the order of the first object. `values` are the options for parsing text.
 ///
@@ -29,7 +29,7 @@ use crate::text::sniff_cache::Looks;
 /// # Errors
 ///
 /// The fault of the first object that has one, with a hint.
-pub(super) async fn of(
+pub(super) async fn infer_schema(
     state: &dyn Session,
     csv: &CsvFormat,
     store: &Arc<dyn ObjectStore>,
@@ -39,7 +39,7 @@ pub(super) async fn of(
     let options = csv.options();
     let mut left = options.schema_infer_max_rec.unwrap_or(DEFAULT_SCHEMA_INFER_MAX_RECORD);
     let mut columns = MergedColumns::of_csv();
-    let mut looks = Looks::new(objects);
+    let mut looks = SniffOrder::new(objects);
     // Even if no record may be read, the header of the first object gives the names.
     while let Some(some) = looks.next(left) {
         let mut read = Vec::with_capacity(some.len());
@@ -50,7 +50,7 @@ pub(super) async fn of(
             let (schema, records) = read.map_err(|error| undetectable::named(error, object))?;
             columns.add(object, &with_names(&schema))?;
             left = left.saturating_sub(records);
-            looks.found(records);
+            looks.insert(records);
             if left == 0 {
                 break;
             }
@@ -75,7 +75,7 @@ async fn of_object(
     let read = async {
         let bytes = store.get(&object.location).await?.into_stream();
         let mut beginning =
-            Beginning::new(csv.options(), bytes.map_err(DataFusionError::from).boxed());
+            TextPrefix::new(csv.options(), bytes.map_err(DataFusionError::from).boxed());
         // One record more may be the header.
         let mut wanted = most.saturating_add(1);
         loop {

@@ -43,7 +43,7 @@ impl Dialect {
     /// Detects the dialect from the beginning of a file, or all of it, except properties that the options `given`
     /// set. The result differs from the usual dialect only if the file requires it. In particular, commas that split
     /// all records into the same number of fields are always accepted.
-    pub(crate) fn of(sample: &[u8], is_whole: bool, given: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn detect(sample: &[u8], is_whole: bool, given: &BTreeMap<String, String>) -> Self {
         let usual = Self::default();
         let byte = |name: &str| given.get(name).and_then(|text| text.bytes().next());
         let (delimiter, quote) = (byte(DELIMITER), byte(QUOTE));
@@ -102,7 +102,7 @@ impl Dialect {
     }
 
     /// Options of the format with the delimiter and the quote.
-    pub(super) fn said(self) -> BTreeMap<String, String> {
+    pub(super) fn detected_options(self) -> BTreeMap<String, String> {
         let text = |byte| char::from(byte).to_string();
         [(DELIMITER, self.delimiter), (QUOTE, self.quote)]
             .map(|(name, byte)| (name.to_owned(), text(byte)))
@@ -140,13 +140,13 @@ impl Dialect {
         let usual = Self::default();
         let mut said = Vec::new();
         if self.delimiter != usual.delimiter && !given.contains_key(DELIMITER) {
-            said.push(format!("its fields are separated by {}", Shown(self.delimiter)));
+            said.push(format!("its fields are separated by {}", DelimiterName(self.delimiter)));
         }
         if self.quote != usual.quote && !given.contains_key(QUOTE) {
-            said.push(format!("quoted by {}", Shown(self.quote)));
+            said.push(format!("quoted by {}", DelimiterName(self.quote)));
         }
         if let Some(escape) = self.escape.filter(|_| !given.contains_key(ESCAPE)) {
-            said.push(format!("quotes within quotes are written behind {}", Shown(escape)));
+            said.push(format!("quotes within quotes are written behind {}", DelimiterName(escape)));
         }
         if !self.has_header {
             said.push("it has no header".to_owned());
@@ -159,7 +159,7 @@ impl Dialect {
 }
 
 /// The delimiter in a first line such as `sep=;`, which Excel writes and reads; none if the first line is a record.
-pub(super) fn said_by_first_line(sample: &[u8]) -> Option<u8> {
+pub(super) fn separator_line(sample: &[u8]) -> Option<u8> {
     let line = sample.strip_prefix(&MARK).unwrap_or(sample);
     match line {
         [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', delimiter, b'\r' | b'\n', ..] => {
@@ -170,9 +170,9 @@ pub(super) fn said_by_first_line(sample: &[u8]) -> Option<u8> {
 }
 
 /// Shows a character in a readable form.
-pub(super) struct Shown(pub(super) u8);
+pub(super) struct DelimiterName(pub(super) u8);
 
-impl fmt::Display for Shown {
+impl fmt::Display for DelimiterName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             b'\t' => f.write_str("tabs"),
@@ -366,7 +366,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, delimiter: char, quote: char, has_header: bool) {
-        let dialect = Dialect::of(text.as_bytes(), true, &BTreeMap::new());
+        let dialect = Dialect::detect(text.as_bytes(), true, &BTreeMap::new());
         let found = (char::from(dialect.delimiter), char::from(dialect.quote), dialect.has_header);
         assert_eq!(found, (delimiter, quote, has_header), "{text}");
     }
@@ -425,7 +425,7 @@ mod tests {
             ("id,name\n1,x\\\"y\n", b',', false),
             ("id,name\n1,\"x\"y\"\n2,\"x\\\"y\"\n", b',', false),
         ] {
-            let dialect = Dialect::of(text.as_bytes(), true, &none);
+            let dialect = Dialect::detect(text.as_bytes(), true, &none);
             let found = (dialect.delimiter, dialect.escape);
             assert_eq!(found, (delimiter, escapes.then_some(b'\\')), "{text}");
             let options = dialect.options(&none);
@@ -438,9 +438,9 @@ mod tests {
     fn a_sample_may_end_anywhere() {
         let text = "id;name;price\n1;\"pear; green\";1,5\n2;plum;0,25\n3;\"a\nb\";7\n";
         let none = BTreeMap::new();
-        let whole = Dialect::of(text.as_bytes(), true, &none);
+        let whole = Dialect::detect(text.as_bytes(), true, &none);
         for end in text.find("2;").unwrap()..text.len() {
-            let seen = Dialect::of(&text.as_bytes()[..end], false, &none);
+            let seen = Dialect::detect(&text.as_bytes()[..end], false, &none);
             assert!(!seen.has_line_ends, "{end}");
             assert_eq!(Dialect { has_line_ends: true, ..seen }, whole, "{end}");
         }
@@ -456,7 +456,7 @@ mod tests {
             ("sep=;", None),
             ("a;b\nsep=;\n", None),
         ] {
-            assert_eq!(said_by_first_line(text.as_bytes()), expected, "{text:?}");
+            assert_eq!(separator_line(text.as_bytes()), expected, "{text:?}");
         }
     }
 
@@ -469,7 +469,11 @@ mod tests {
             ("a,b\n\"1,5\",2\n", b','),
             ("1,5\n2,5\n", b';'),
         ] {
-            assert_eq!(Dialect::of(text.as_bytes(), true, &given).delimiter, delimiter, "{text}");
+            assert_eq!(
+                Dialect::detect(text.as_bytes(), true, &given).delimiter,
+                delimiter,
+                "{text}"
+            );
         }
     }
 
@@ -481,7 +485,7 @@ mod tests {
             ("a\n\"x\r\ny\"\n", true),
             ("a,b\n\"x y\",1\r\nz,2\r\n", false),
         ] {
-            let dialect = Dialect::of(text.as_bytes(), true, &none);
+            let dialect = Dialect::detect(text.as_bytes(), true, &none);
             assert_eq!(dialect.has_line_ends, found, "{text}");
             assert_eq!(dialect.options(&none).contains_key(LINE_ENDS), found, "{text}");
         }
@@ -493,11 +497,11 @@ mod tests {
             |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
         let text = b"a#b;c\n1#2;3\n";
         let given = option(DELIMITER, "#");
-        let dialect = Dialect::of(text, true, &given);
+        let dialect = Dialect::detect(text, true, &given);
         assert_eq!((dialect.delimiter, dialect.has_header), (b'#', true));
         assert_eq!((dialect.unusual(&given), dialect.options(&given)), (None, given));
         let given = option(HEADER, "true");
-        assert!(Dialect::of(b"1,2\n3,4\n", true, &given).has_header);
+        assert!(Dialect::detect(b"1,2\n3,4\n", true, &given).has_header);
     }
 
     #[test]

@@ -14,11 +14,11 @@ use object_store::{ObjectMeta, ObjectStore};
 
 use super::column_names::called;
 use super::headers::{self, Header, KnownHeaders};
-use crate::text::byte_observer::{Watch, watched};
+use crate::text::byte_observer::{ByteObserver, watched};
 use crate::text::csv::times::options_of;
-use crate::text::located_errors::NamedSource;
+use crate::text::located_errors::LocatedSource;
 use crate::text::magic_bytes;
-use crate::text::sniff_cache::LOOKS;
+use crate::text::sniff_cache::SNIFF_BYTES;
 
 /// The expected header of a file, as an extension of the file in a scan. Files whose header is known to match have
 /// none.
@@ -35,14 +35,14 @@ pub(crate) struct ExpectedHeader {
 
 impl ExpectedHeader {
     /// The expected header for the files of a scan; none if the scan is not CSV with headers.
-    pub(crate) fn of(
+    pub(crate) fn for_scan(
         config: &FileScanConfig,
         columns: &[String],
         is_declared: bool,
         known: Arc<KnownHeaders>,
     ) -> Option<Self> {
         let source = config.file_source();
-        let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
+        let source = source.downcast_ref::<LocatedSource>().map_or(source, LocatedSource::inner);
         let csv = source.downcast_ref::<CsvSource>().filter(|csv| csv.has_header())?;
         let options = CsvOptions {
             compression: *config.file_compression_type.get_variant(),
@@ -90,7 +90,7 @@ impl ExpectedHeader {
     }
 
     fn is_known(&self, object: &ObjectMeta) -> bool {
-        self.known.of(object).as_ref() == Some(&self.columns)
+        self.known.get(object).as_ref() == Some(&self.columns)
     }
 
     /// Checks the header of an object. It is fetched unless it is known to match.
@@ -106,7 +106,7 @@ impl ExpectedHeader {
         if self.is_known(object) {
             return Ok(());
         }
-        match headers::look(store, object, &self.options).await? {
+        match headers::check_headers(store, object, &self.options).await? {
             Some(header) => self.compare(object, &header),
             None => Ok(()),
         }
@@ -135,66 +135,66 @@ impl ExpectedHeader {
             return store;
         }
         let (expected, object) = (self.clone(), object.clone());
-        watched(store, Beginning { expected, object, text: Vec::new(), is_done: false })
+        watched(store, HeaderReader { expected, object, text: Vec::new(), is_done: false })
     }
 }
 
 /// The beginning of a file, until its header is complete.
 #[derive(Debug)]
-struct Beginning {
+struct HeaderReader {
     expected: ExpectedHeader,
     object: ObjectMeta,
     text: Vec<u8>,
     is_done: bool,
 }
 
-impl Beginning {
-    fn look(&mut self, is_whole: bool) -> Result<(), WrongHeader> {
-        let [.., most] = LOOKS;
-        magic_bytes::check_text(&self.object, &self.text).map_err(WrongHeader)?;
+impl HeaderReader {
+    fn check_header(&mut self, is_whole: bool) -> Result<(), HeaderMismatch> {
+        let [.., most] = SNIFF_BYTES;
+        magic_bytes::check_text(&self.object, &self.text).map_err(HeaderMismatch)?;
         let header = headers::header(&self.text, is_whole, &self.expected.options);
         if header.is_some() || is_whole || self.text.len() as u64 >= most {
             self.is_done = true;
             self.text = Vec::new();
         }
         match header {
-            Some(header) => self.expected.compare(&self.object, &header).map_err(WrongHeader),
+            Some(header) => self.expected.compare(&self.object, &header).map_err(HeaderMismatch),
             None => Ok(()),
         }
     }
 }
 
-impl Watch for Beginning {
-    type Error = WrongHeader;
+impl ByteObserver for HeaderReader {
+    type Error = HeaderMismatch;
 
-    fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), WrongHeader> {
+    fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), HeaderMismatch> {
         // DataFusion also reads the end of a part, to find the line end.
         if self.is_done || at != self.text.len() as u64 {
             return Ok(());
         }
         self.text.extend_from_slice(bytes);
-        self.look(false)
+        self.check_header(false)
     }
 
-    fn end(&mut self) -> Result<(), WrongHeader> {
+    fn end(&mut self) -> Result<(), HeaderMismatch> {
         match self.is_done || self.text.is_empty() {
             true => Ok(()),
-            false => self.look(true),
+            false => self.check_header(true),
         }
     }
 }
 
 /// A header that does not match its table, with the error to report.
 #[derive(Debug)]
-pub(crate) struct WrongHeader(DataFusionError);
+pub(crate) struct HeaderMismatch(DataFusionError);
 
-impl fmt::Display for WrongHeader {
+impl fmt::Display for HeaderMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl std::error::Error for WrongHeader {
+impl std::error::Error for HeaderMismatch {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.0)
     }
@@ -215,7 +215,7 @@ mod tests {
         let url = ObjectStoreUrl::parse("s3://bucket").unwrap();
         let config = FileScanConfigBuilder::new(url, Arc::new(source)).build();
         let columns = columns.map(str::to_owned);
-        ExpectedHeader::of(&config, &columns, false, Arc::default()).unwrap()
+        ExpectedHeader::for_scan(&config, &columns, false, Arc::default()).unwrap()
     }
 
     /// However the bytes arrive, those of the first row do not pass.
@@ -225,7 +225,7 @@ mod tests {
         for (text, is_right) in [("a,b\n1,2\n3,4\n", true), ("b,a\n1,2\n3,4\n", false)] {
             for first in 1..text.len() {
                 let expected = expected(["a", "b"]);
-                let mut watch = Beginning {
+                let mut watch = HeaderReader {
                     expected,
                     object: object.clone(),
                     text: Vec::new(),

@@ -20,7 +20,7 @@ use super::text_of;
 use crate::context::notes::Notes;
 use crate::text::json::bom::MARK;
 use crate::text::magic_bytes;
-use crate::text::sniff_cache::{LOOKS, Remembered};
+use crate::text::sniff_cache::{SNIFF_BYTES, SniffCache};
 use crate::{ErrorKind, UserError};
 
 /// The most objects whose headers are compared when a table is created. Others are compared when a query opens them
@@ -33,7 +33,7 @@ const AT_ONCE: usize = 32;
 pub(super) type Header = Arc<[String]>;
 
 /// The objects whose header a session has already compared, with the header that they match.
-pub(crate) type KnownHeaders = Remembered<Header>;
+pub(crate) type KnownHeaders = SniffCache<Header>;
 
 /// Checks that the objects of a table have the same header. `beginning` is the beginning of the first object; its
 /// flag is true if that is the whole object.
@@ -147,7 +147,7 @@ pub(super) fn row_first(
     let first = header(text, *is_whole, options).filter(|first| is_row(first, declared))?;
     let written =
         Dialect { delimiter: options.delimiter, quote: options.quote, ..Dialect::default() };
-    let has_header = Dialect::of(text, *is_whole, &written.said()).has_header;
+    let has_header = Dialect::detect(text, *is_whole, &written.detected_options()).has_header;
     (!has_header).then(|| Names(&first).to_string())
 }
 
@@ -170,8 +170,8 @@ async fn each(
         let mut looks = Vec::with_capacity(some.len());
         for object in some {
             looks.push(async move {
-                if known.of(object).as_ref() != Some(like)
-                    && let Some(header) = look(store, object, options).await?
+                if known.get(object).as_ref() != Some(like)
+                    && let Some(header) = check_headers(store, object, options).await?
                 {
                     compare(object, &header)?;
                     known.learn(object, Arc::clone(like));
@@ -274,12 +274,12 @@ impl fmt::Display for Names<'_> {
 }
 
 /// Fetches the header of an object; none if it has none of reasonable length.
-pub(super) async fn look(
+pub(super) async fn check_headers(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
     options: &CsvOptions,
 ) -> Result<Option<Vec<String>>> {
-    for most in LOOKS {
+    for most in SNIFF_BYTES {
         let end = object.size.min(most);
         let bytes = store.get_range(&object.location, 0..end).await?;
         let is_whole = end == object.size;

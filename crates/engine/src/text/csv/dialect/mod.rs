@@ -1,7 +1,7 @@
 //! Infers the dialect and the columns of CSV files that are named by their URL, with one look at the objects.
 //!
 //! `begun` reads the beginning of the first object, `told` detects the dialect, and `columns` infers the columns from
-//! the first records (`beginning`, `column_names`, `real_dates`, `digit_dates`, `at_fault`). `headers` and `expected`
+//! the first records (`prefix`, `column_names`, `real_dates`, `digit_dates`, `at_fault`). `headers` and `expected`
 //! check that all files of a table have the same header.
 
 mod column_names;
@@ -32,8 +32,8 @@ use futures::{StreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore};
 use regex::Regex;
 
-use self::detection::{DELIMITER, Dialect, Shown};
-use self::prefetched::Begun;
+use self::detection::{DELIMITER, DelimiterName, Dialect};
+use self::prefetched::PrefetchedObject;
 use crate::context::read_layer::Layered;
 use crate::text::csv::options;
 use crate::text::csv::options::{CsvOptions, Recoding, Values};
@@ -46,7 +46,7 @@ use crate::text::sampled_schema;
 
 /// The dialect and the columns of some objects.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct DetectedCsv {
     /// The detected properties that differ from the usual dialect, in words.
     pub(crate) unusual: Option<String>,
     /// All options of the format.
@@ -66,8 +66,8 @@ pub(crate) async fn infer(
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
     options: &BTreeMap<String, String>,
-) -> Result<Told> {
-    let csv = CsvOptions::of(state, options)?;
+) -> Result<DetectedCsv> {
+    let csv = CsvOptions::parse(state, options)?;
     let mut read = options.clone();
     let mut recoded = None;
     if csv.recoding.is_needed() {
@@ -89,7 +89,7 @@ pub(crate) async fn infer(
             };
             let (mut beginning, mut store) = begin(&store, objects, compression).await?;
             let (mut given, mut all) = (given.clone(), Arc::clone(all));
-            let first_line = detection::said_by_first_line(&beginning.0).filter(|delimiter| {
+            let first_line = detection::separator_line(&beginning.0).filter(|delimiter| {
                 let delimiter = char::from(*delimiter).to_string();
                 given.get(DELIMITER).is_none_or(|it| *it == delimiter) && !given.contains_key(SKIP)
             });
@@ -104,14 +104,17 @@ pub(crate) async fn infer(
                 (beginning, store) = begin(&store, objects, plain).await?;
             }
             let given = &given;
-            let dialect = Dialect::of(&beginning.0, beginning.1, given);
+            let dialect = Dialect::detect(&beginning.0, beginning.1, given);
             // If the session sets that files have no header, none is detected.
             let dialect = match state.config_options().catalog.has_header {
                 true => dialect,
                 false => dialect.without_header(),
             };
             let first_line = first_line.map(|delimiter| {
-                format!("its first line says that fields are separated by {}", Shown(delimiter))
+                format!(
+                    "its first line says that fields are separated by {}",
+                    DelimiterName(delimiter)
+                )
             });
             let unusual: Vec<String> =
                 first_line.into_iter().chain(dialect.unusual(given)).collect();
@@ -122,9 +125,9 @@ pub(crate) async fn infer(
             check_options(&format)?;
             check_headers(state, &format, &all, objects, &beginning).await?;
             let schema = schema(state, &format, &store, objects, values).await?;
-            Ok(Told { unusual, options, schema })
+            Ok(DetectedCsv { unusual, options, schema })
         };
-        Box::pin(look) as BoxFuture<'_, Result<Told>>
+        Box::pin(look) as BoxFuture<'_, Result<DetectedCsv>>
     };
     let mut told = sampled_schema::infer(all, objects, look).await?;
     told.schema = csv.values.with_types(&told.schema)?;
@@ -224,9 +227,9 @@ async fn schema(
     let (format, store) = decompression::format_over(format, store);
     if let Some(csv) = format.downcast_ref::<CsvFormat>() {
         let has_header = headers::has_header(state, csv.options());
-        let sampled = values.tell_types().then(|| values.sampled(csv, has_header, &store));
+        let sampled = values.infer_types().then(|| values.sampled(csv, has_header, &store));
         let (csv, store) = sampled.as_ref().map_or((csv, &store), |(csv, store)| (csv, store));
-        let schema = columns::of(state, csv, store, objects, values).await?;
+        let schema = columns::infer_schema(state, csv, store, objects, values).await?;
         return Ok(sampled_schema::with_text_for_nothing(&schema));
     }
     let json = format.downcast_ref::<JsonFormat>();
@@ -262,8 +265,8 @@ async fn begin(
     };
     let is_compressed = compression.is_compressed();
     let most = if is_compressed { 4 * detection::SAMPLE } else { detection::SAMPLE };
-    let begun = Begun::read(store, first, most, !is_compressed).await?;
-    let (mut sample, mut is_whole) = (begun.beginning(), begun.is_whole());
+    let begun = PrefetchedObject::read(store, first, most, !is_compressed).await?;
+    let (mut sample, mut is_whole) = (begun.prefix(), begun.is_whole());
     if is_compressed {
         let (text, all) = text_of(compression, sample).await;
         (sample, is_whole) = (text, is_whole && all);

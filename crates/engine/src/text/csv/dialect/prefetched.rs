@@ -22,14 +22,14 @@ const LONGEST: usize = 32;
 
 /// A store layer whose first GET of an object returns the answer that was already begun.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct PrefetchedObject {
     location: Path,
     beginning: Bytes,
     is_whole: bool,
     answer: Mutex<Option<GetResult>>,
 }
 
-impl Begun {
+impl PrefetchedObject {
     /// Reads `most` bytes, or a little more. With `by_lines`, it reads on until there are some lines, within limits.
     pub(super) async fn read(
         store: &Arc<dyn ObjectStore>,
@@ -76,7 +76,7 @@ impl Begun {
     }
 
     /// The bytes that were read.
-    pub(super) fn beginning(&self) -> Bytes {
+    pub(super) fn prefix(&self) -> Bytes {
         self.beginning.clone()
     }
 
@@ -87,7 +87,7 @@ impl Begun {
 }
 
 #[async_trait]
-impl ReadLayer for Begun {
+impl ReadLayer for PrefetchedObject {
     async fn get(
         &self,
         inner: &dyn ObjectStore,
@@ -117,8 +117,8 @@ mod tests {
         let path = Path::from("a.csv");
         store.put(&path, "a,b\n1,2\n".into()).await.unwrap();
         let meta = store.head(&path).await.unwrap();
-        let begun = Begun::read(&store, &meta, 4, false).await.unwrap();
-        assert!(begun.beginning().starts_with(b"a,b\n"));
+        let begun = PrefetchedObject::read(&store, &meta, 4, false).await.unwrap();
+        assert!(begun.prefix().starts_with(b"a,b\n"));
         let begun = Layered::new(Arc::clone(&store), begun);
         for _ in 0..2 {
             let read = begun.get(&path).await.unwrap().bytes().await.unwrap();

@@ -16,7 +16,7 @@ use crate::text::csv::quotes::Quotes;
 const MOST_BYTES: usize = 64 << 20;
 
 /// The beginning of a text, as far as it has been read.
-pub(super) struct Beginning<'a> {
+pub(super) struct TextPrefix<'a> {
     parts: BoxStream<'a, Result<Bytes>>,
     quotes: Option<Quotes>,
     terminator: Option<u8>,
@@ -27,7 +27,7 @@ pub(super) struct Beginning<'a> {
     is_whole: bool,
 }
 
-impl<'a> Beginning<'a> {
+impl<'a> TextPrefix<'a> {
     /// Starts to read a text with the given options.
     pub(super) fn new(options: &CsvOptions, parts: BoxStream<'a, Result<Bytes>>) -> Self {
         Self {
@@ -98,7 +98,7 @@ mod tests {
     async fn read(text: &str, part: usize, wanted: usize) -> String {
         let parts = text.as_bytes().chunks(part).map(|part| Ok(Bytes::copy_from_slice(part)));
         let parts = stream::iter(parts.collect::<Vec<_>>()).boxed();
-        let mut beginning = Beginning::new(&CsvOptions::default(), parts);
+        let mut beginning = TextPrefix::new(&CsvOptions::default(), parts);
         beginning.read(wanted).await.unwrap();
         String::from_utf8(beginning.records().to_vec()).unwrap()
     }

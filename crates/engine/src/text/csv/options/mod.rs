@@ -56,7 +56,7 @@ impl CsvOptions {
     /// # Errors
     ///
     /// If the value of one is invalid.
-    pub(crate) fn of<'a>(
+    pub(crate) fn parse<'a>(
         state: &dyn Session,
         options: impl IntoIterator<Item = (&'a String, &'a String)>,
     ) -> Result<Self> {

@@ -115,7 +115,7 @@ impl Values {
     }
 
     /// Returns true if the options change the inferred types, so that values have to be inspected with them.
-    pub(crate) fn tell_types(&self) -> bool {
+    pub(crate) fn infer_types(&self) -> bool {
         self.decimal_separator.is_some()
             || self.date_format.is_some()
             || self.timestamp_format.is_some()
@@ -256,6 +256,6 @@ mod tests {
         assert_eq!(set("nullstr", "NA").unwrap().nulls, ["NA"]);
         assert_eq!(set("nullstr", "[\"NA\", \"\", \"n/a\"]").unwrap().nulls, ["NA", "n/a"]);
         assert_eq!(set("nullstr", "[x").unwrap().nulls, ["[x"]);
-        assert!(!set("nullstr", "").unwrap().tell_types());
+        assert!(!set("nullstr", "").unwrap().infer_types());
     }
 }

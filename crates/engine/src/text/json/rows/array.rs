@@ -9,7 +9,7 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ArrayState {
     Before,
     Within,
     Behind,
@@ -17,7 +17,7 @@ enum Place {
 
 /// The progress in a text that is one array.
 pub(super) struct Elements {
-    place: Place,
+    place: ArrayState,
     /// The number of open objects and arrays within the array.
     depth: usize,
     in_text: bool,
@@ -26,8 +26,10 @@ pub(super) struct Elements {
 
 impl Elements {
     /// The elements of an array.
-    pub(super) fn of(text: BoxStream<'static, Result<Bytes>>) -> BoxStream<'static, Result<Bytes>> {
-        let begin = Self { place: Place::Before, depth: 0, in_text: false, is_escaped: false };
+    pub(super) fn stream(
+        text: BoxStream<'static, Result<Bytes>>,
+    ) -> BoxStream<'static, Result<Bytes>> {
+        let begin = Self { place: ArrayState::Before, depth: 0, in_text: false, is_escaped: false };
         stream::try_unfold(Some((begin, text)), |left| async {
             let Some((mut array, mut text)) = left else { return Ok(None) };
             match text.try_next().await? {
@@ -45,25 +47,25 @@ impl Elements {
         let mut elements = BytesMut::from(bytes);
         for byte in elements.iter_mut() {
             match self.place {
-                Place::Before | Place::Behind if byte.is_ascii_whitespace() => {}
-                Place::Before if *byte == b'[' => {
-                    self.place = Place::Within;
+                ArrayState::Before | ArrayState::Behind if byte.is_ascii_whitespace() => {}
+                ArrayState::Before if *byte == b'[' => {
+                    self.place = ArrayState::Within;
                     *byte = b' ';
                 }
-                Place::Before => return Err("unexpected leading content before '['"),
-                Place::Behind => return Err("unexpected trailing content after ']'"),
-                Place::Within if self.in_text => match *byte {
+                ArrayState::Before => return Err("unexpected leading content before '['"),
+                ArrayState::Behind => return Err("unexpected trailing content after ']'"),
+                ArrayState::Within if self.in_text => match *byte {
                     _ if self.is_escaped => self.is_escaped = false,
                     b'\\' => self.is_escaped = true,
                     b'"' => self.in_text = false,
                     _ => {}
                 },
-                Place::Within => match *byte {
+                ArrayState::Within => match *byte {
                     b'"' => self.in_text = true,
                     b'{' | b'[' => self.depth += 1,
                     b'}' | b']' if self.depth > 0 => self.depth -= 1,
                     b']' => {
-                        self.place = Place::Behind;
+                        self.place = ArrayState::Behind;
                         *byte = b' ';
                     }
                     b',' if self.depth == 0 => *byte = b' ',
@@ -76,7 +78,7 @@ impl Elements {
 
     fn end(&self) -> std::result::Result<(), &'static str> {
         match self.place {
-            Place::Behind => Ok(()),
+            ArrayState::Behind => Ok(()),
             _ if self.in_text => Err("an array with a text that does not end"),
             _ => Err("an array without its closing bracket ']'"),
         }
@@ -93,7 +95,7 @@ mod tests {
 
     fn elements(text: &str, piece: usize) -> std::result::Result<String, &'static str> {
         let mut array =
-            Elements { place: Place::Before, depth: 0, in_text: false, is_escaped: false };
+            Elements { place: ArrayState::Before, depth: 0, in_text: false, is_escaped: false };
         let mut all = Vec::new();
         for part in text.as_bytes().chunks(piece) {
             all.extend_from_slice(&array.pass(part)?);

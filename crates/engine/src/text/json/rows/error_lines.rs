@@ -12,7 +12,7 @@ use super::decoder;
 const MOST_BYTES: usize = 64 << 20;
 
 /// The text of the rows that are being parsed, and the number of lines before it.
-pub(super) struct Held {
+pub(super) struct PendingText {
     columns: SchemaRef,
     parts: Vec<Bytes>,
     bytes: usize,
@@ -21,7 +21,7 @@ pub(super) struct Held {
     is_whole: bool,
 }
 
-impl Held {
+impl PendingText {
     /// Starts with an empty text, for rows of these columns.
     pub(super) fn new(columns: SchemaRef) -> Self {
         Self { columns, parts: Vec::new(), bytes: 0, lines: 0, is_whole: true }
@@ -95,7 +95,7 @@ mod tests {
             ("{\"a\":1}\n", None),
         ] {
             for piece in 1..=text.len() {
-                let mut held = Held::new(Arc::clone(&columns));
+                let mut held = PendingText::new(Arc::clone(&columns));
                 let parts = text.as_bytes().chunks(piece);
                 parts.for_each(|part| held.add(Bytes::copy_from_slice(part)));
                 assert_eq!(held.line(), line, "{text:?}, {piece}");

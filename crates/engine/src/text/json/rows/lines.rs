@@ -33,7 +33,7 @@ pub(super) async fn of_range(
     let at = range.start.saturating_sub(1);
     let fetched = range.end.saturating_add(LOOKAHEAD).min(size);
     let bytes = fetch(&store, &location, at..fetched).await?;
-    let cut = Cut {
+    let cut = LineSplitter {
         at,
         end: if range.end >= size { u64::MAX } else { range.end },
         is_within_line: range.start > 0,
@@ -76,7 +76,7 @@ async fn fetch(
 }
 
 /// Cuts the bytes that arrive to the lines of a part.
-struct Cut {
+struct LineSplitter {
     /// The offset of the next byte.
     at: u64,
     /// The end of the part; the maximum if the part ends with the file.
@@ -85,7 +85,7 @@ struct Cut {
     is_within_line: bool,
 }
 
-impl Cut {
+impl LineSplitter {
     /// Returns those of the bytes that belong to the part, and whether they are its last.
     fn pass(&mut self, bytes: Bytes) -> (Bytes, bool) {
         let at = self.at;
@@ -148,7 +148,7 @@ mod tests {
     fn bytes_may_arrive_in_any_pieces() {
         let text = Bytes::from("aa\nbbb\ncc\ndd\n");
         for piece in 1..=text.len() {
-            let mut cut = Cut { at: 1, end: 8, is_within_line: true };
+            let mut cut = LineSplitter { at: 1, end: 8, is_within_line: true };
             let mut lines = Vec::new();
             let mut rest = text.slice(1..);
             while !rest.is_empty() {

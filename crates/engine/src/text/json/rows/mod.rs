@@ -28,7 +28,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::{GetOptions, ObjectStore};
 
 use self::array::Elements;
-use self::error_lines::Held;
+use self::error_lines::PendingText;
 use crate::text::byte_observer::stream_of;
 use crate::text::located_errors::TextLayout;
 use crate::text::record_limit::{MOST_BYTES, too_long};
@@ -110,12 +110,12 @@ impl FileOpener for RowsOpener {
             };
             let text = text.map_err(DataFusionError::from).boxed();
             let text = match layout {
-                TextLayout::JsonArray => Elements::of(text),
+                TextLayout::JsonArray => Elements::stream(text),
                 _ => text,
             };
             // The last batch follows the end of the text, so the stream is polled again.
             let text = text.fuse().boxed();
-            let held = Held::new(columns);
+            let held = PendingText::new(columns);
             let rows = Rows { text, part: Bytes::new(), decoder, held, record_bytes: 0, place };
             let batches = stream::try_unfold(Some(rows), |rows| async {
                 let Some(mut rows) = rows else { return Ok(None) };
@@ -132,7 +132,7 @@ struct Rows {
     /// Bytes that were received and are not decoded yet.
     part: Bytes,
     decoder: Decoder,
-    held: Held,
+    held: PendingText,
     /// The approximate number of bytes of the incomplete record.
     record_bytes: usize,
     place: String,
