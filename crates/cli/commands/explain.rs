@@ -12,7 +12,7 @@ use crate::args::ExplainArgs;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
 use crate::output::html::{Numbers, Page, Section};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::stats;
 use crate::output::tree::tree;
 use crate::output::visible::visible;
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     for (index, statement) in statements.iter().enumerate() {
         let explained = explain(&engine, statement).await;
         for note in engine.take_notes() {
-            print(&format!("note: {note}"));
+            print_line(&format!("note: {note}"));
         }
         if let Some(page) = &mut page {
             page.add(section(&engine, statement, &explained));

@@ -19,7 +19,7 @@ use crate::connect::bucket;
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
 use crate::output::progress;
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::runtime::interrupt::{ABORT_TIMEOUT, interruptible};
 use crate::runtime::room;
 
@@ -51,7 +51,7 @@ where
             request.prefix = prefix.clone();
             let engine = Engine::builder().connect(args.store.options()?).build().await?;
             if bucket::ensure(&engine, name).await? {
-                print(&format!("created the bucket {name}"));
+                print_line(&format!("created the bucket {name}"));
             }
             (bucket_store(&engine, name)?, format!("s3://{name}"))
         }
@@ -96,7 +96,7 @@ where
     let written = progress::generate(&request, store.as_ref(), &message).await?;
     let rows: Rows = written.iter().map(|object| Rows(object.rows)).sum();
     let bytes: Bytes = written.iter().map(|object| Bytes(object.bytes)).sum();
-    print(&format!("wrote {} objects, {rows} rows, {bytes}", written.len()));
+    print_line(&format!("wrote {} objects, {rows} rows, {bytes}", written.len()));
     match file {
         Some(file) => file.finish(),
         None => Ok(io::stdout().write_all(ddl.as_bytes())?),
@@ -108,8 +108,8 @@ pub(crate) async fn stoppable(work: impl Future<Output = Result<()>>) -> Result<
     let result = interruptible(work).await;
     if matches!(result, Err(Failure::Stopped(_))) {
         match timeout(ABORT_TIMEOUT, aborted()).await {
-            Ok(()) => print("stopped: what was half written is removed"),
-            Err(_) => print("stopped, before what was half written could be removed"),
+            Ok(()) => print_line("stopped: what was half written is removed"),
+            Err(_) => print_line("stopped, before what was half written could be removed"),
         }
     }
     result

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use crate::args::{CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs};
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
-use crate::output::progress::{Amount, print};
+use crate::output::progress::{Amount, print_line};
 use crate::runtime::compute::Compute;
 use crate::runtime::input::text_of;
 use crate::runtime::interrupt::{interruptible, interruptible_writes};
@@ -88,7 +88,7 @@ async fn indexes(engine: &Engine, table: &str) -> Result<Option<Indexes>> {
 
 async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
     let Some(indexes) = indexes(&engine, &args.table.table).await? else {
-        print(&format!("{} has no records, so there is nothing to index", args.table.table));
+        print_line(&format!("{} has no records, so there is nothing to index", args.table.table));
         return Ok(());
     };
     let column = indexes.column(&args.column)?;
@@ -96,11 +96,11 @@ async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
     let UnindexedObjects { objects, damaged } = indexes.missing(&column, look).await?;
     if objects.is_empty() {
         let sound = if args.repair { "a sound" } else { "a fresh" };
-        print(&format!("every object has {sound} index of {}", args.column));
+        print_line(&format!("every object has {sound} index of {}", args.column));
         return Ok(());
     }
     if damaged > 0 {
-        print(&format!("damaged, and made again: {damaged} of {}", objects.len()));
+        print_line(&format!("damaged, and made again: {damaged} of {}", objects.len()));
     }
     let bytes = objects.iter().map(|object| object.size).sum();
     let message = format!("indexing {} of {} objects", args.column, objects.len());
@@ -117,7 +117,7 @@ async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
         created.iter().map(|(_, created)| created.records - created.with_value).sum();
     let written = Bytes(created.iter().map(|(_, created)| created.bytes).sum());
     let nulls = if without > 0 { format!(", {without} without a value") } else { String::new() };
-    print(&format!(
+    print_line(&format!(
         "indexed {} of {} objects: {records} records{nulls}, {written} of index for {} of data",
         args.column,
         created.len(),
@@ -227,7 +227,7 @@ async fn drop(args: DropArgs) -> Result<()> {
     };
     let all = about(&args.column, &args.table.table, indexes.list().await?)?;
     indexes.drop(&all).await?;
-    print(&format!("removed {} index objects of {}", all.len(), args.column));
+    print_line(&format!("removed {} index objects of {}", all.len(), args.column));
     Ok(())
 }
 

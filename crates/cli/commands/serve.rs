@@ -11,7 +11,7 @@ use sluicegate_server::{Damage, Scrubbed, Server, scrub};
 use crate::args::ServeArgs;
 use crate::args::quantity::{link_words, whole_rate};
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::hangup::{Hangups, ReopenedFile};
@@ -62,7 +62,7 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     out.flush()?;
     server_stop_requested().await;
     drop(hangups);
-    print("stopping");
+    print_line("stopping");
     compute
         .run(async move {
             server.shutdown().await;

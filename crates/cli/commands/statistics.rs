@@ -12,7 +12,7 @@ use crate::args::{StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, Sta
 use crate::connect::known::{cache_folder, utc};
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 pub(crate) fn run(command: &StatisticsCommand) -> Result<()> {
     let Some(folder) = cache_folder() else {
@@ -85,7 +85,7 @@ fn show(args: &StatisticsShowArgs, known: &StatisticsCache) -> Result<()> {
 fn drop(args: &StatisticsDropArgs, known: &StatisticsCache) -> Result<()> {
     let begins = args.url.as_deref().unwrap_or_default();
     let forgotten = known.remove_stale(|about| about.url.starts_with(begins), args.all)?;
-    print(&format!("forgot the statistics of {forgotten} objects"));
+    print_line(&format!("forgot the statistics of {forgotten} objects"));
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use sluicegate_distributed::{Worker, WorkerError};
 use crate::args::WorkerArgs;
 use crate::connect::workers::token;
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::{interruptible, stop_requested};
 
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     let ran = tokio::select! {
         ran = &mut running => ran,
         _ = stop_requested() => {
-            print("stopping after the queries that run; asked again, at once");
+            print_line("stopping after the queries that run; asked again, at once");
             let _ = stop.send(());
             // The worker is stopping already; a second signal ends the process.
             running.await

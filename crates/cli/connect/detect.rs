@@ -9,7 +9,7 @@ use sluicegate_s3select::profile::StoreCapabilities;
 
 use super::known::{KnownEndpoints, ProbedEndpoint};
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 /// Timeout of the request for the `Server` header.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -34,7 +34,7 @@ pub(crate) async fn profile(options: &ConnectOptions) -> Result<StoreCapabilitie
         return Ok(known.profile);
     }
     if server.answers() {
-        print(&format!(
+        print_line(&format!(
             "{endpoint} does not say what kind of store it is, so objects are read with GET; \
              `sluice endpoint probe --endpoint {endpoint} --bucket NAME` finds out what it can do"
         ));

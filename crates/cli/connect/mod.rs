@@ -26,7 +26,7 @@ use self::detect::Server;
 use self::named::{Connection, Connections};
 use crate::args::{ConnectArgs, KINDS, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::runtime::input::text_of;
 
 impl StoreArgs {
@@ -116,7 +116,7 @@ impl ConnectArgs {
         self.store.check(&options).await?;
         warn_endpoint_path(options.endpoint.as_deref());
         if self.profile.is_some() {
-            print("note: --profile is now called --store; --aws-profile names an AWS profile");
+            print_line("note: --profile is now called --store; --aws-profile names an AWS profile");
         }
         let profile = match self.kind(&named) {
             "auto" => detect::profile(&options).await?,
@@ -173,13 +173,13 @@ fn warn_endpoint_path(endpoint: Option<&str>) {
         (!path.is_empty()).then(|| format!("{scheme}://{host}"))
     });
     if let (Some(endpoint), Some(without)) = (endpoint, without) {
-        print(&format!(
+        print_line(&format!(
             "note: the endpoint {endpoint} has a path, which most stores take for the name of a bucket; \
              without it: {without}"
         ));
     }
     if let Some((bucket, without)) = endpoint.and_then(bucket_of_aws) {
-        print(&format!(
+        print_line(&format!(
             "note: the endpoint names the bucket `{bucket}`, which requests name again; without it: {without}"
         ));
     }
@@ -210,7 +210,7 @@ async fn hardware(
     let calibrated = CalibratedHardware::in_cache();
     let tell_damage = || {
         for damage in calibrated.iter().flat_map(CalibratedHardware::damage) {
-            print(&format!("warning: {damage}"));
+            print_line(&format!("warning: {damage}"));
         }
     };
     let Some(name) = asked.filter(|name| *name != "auto") else {

@@ -10,7 +10,7 @@ use sluicegate_engine::Engine;
 use super::detect::{self, Server};
 use crate::args::{ConnectArgs, WorkersArgs};
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 /// The environment variable with the secret that coordinators and workers share. It is no argument, because other
 /// users of the machine can see arguments.
@@ -51,7 +51,7 @@ impl ConnectArgs {
         let mut told = false;
         while !Server::probe_kind(&endpoint).await.answers() {
             if !told {
-                print(&format!(
+                print_line(&format!(
                     "{endpoint} does not answer; the worker begins when it does, or give its kind by --store"
                 ));
                 told = true;

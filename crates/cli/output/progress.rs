@@ -18,7 +18,7 @@ use crate::output::visible::visible;
 const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
 
 /// Writes a message for the user to stderr.
-pub(crate) fn print(text: &str) {
+pub(crate) fn print_line(text: &str) {
     // If stderr is closed, the message is lost.
     drop(writeln!(io::stderr(), "{}", visible(text)));
 }
@@ -158,7 +158,7 @@ impl Amount {
         let bar = if io::stderr().is_terminal() {
             ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr())
         } else {
-            print(message);
+            print_line(message);
             ProgressBar::hidden()
         };
         let template = "{msg} [{bar:30}] {bytes} of {total_bytes}, {elapsed} (eta {eta})";
@@ -196,7 +196,7 @@ pub(crate) async fn generate<T: DataTable>(
     let bar = if io::stderr().is_terminal() {
         ProgressBar::with_draw_target(Some(rows), ProgressDrawTarget::stderr())
     } else {
-        print(message);
+        print_line(message);
         ProgressBar::hidden()
     };
     if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {

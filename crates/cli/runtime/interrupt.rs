@@ -8,7 +8,7 @@ use datafusion::common::runtime::SpawnedTask;
 use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::runtime::leftovers;
 use crate::runtime::signals::{Signal, Signals};
 use crate::runtime::terminal::Terminal;
@@ -46,7 +46,7 @@ pub(crate) async fn interruptible_writes<T>(
 ) -> Result<T> {
     let result = interruptible(work).await;
     if matches!(result, Err(Failure::Stopped(_))) {
-        print(abort_writes(engine).await);
+        print_line(abort_writes(engine).await);
     }
     result
 }
@@ -90,7 +90,7 @@ pub(crate) fn watch(last_resort: LastResort) -> InterruptGuard {
             () = patience => {}
         }
         if let Some(words) = leftovers::words() {
-            print(&words);
+            print_line(&words);
         }
         process::exit(i32::from(code));
     }))

@@ -23,7 +23,7 @@ use crate::args::ConnectArgs;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
-use crate::output::progress::{Amount, ProgressLine, print};
+use crate::output::progress::{Amount, ProgressLine, print_line};
 use crate::output::stats;
 use crate::output::titles::titled;
 use crate::output::visible::visible;
@@ -133,7 +133,7 @@ impl Session<'_> {
         ran.wall = wall;
         for warning in query.warnings() {
             let warning = format!("warning: {warning}");
-            print(&warning);
+            print_line(&warning);
             ran.notes.push(warning);
         }
         let query = ran.query.insert(query);
@@ -193,7 +193,7 @@ impl Session<'_> {
             let note = format!("note: {note}");
             // Planning and running may produce the same note.
             if !told.contains(&note) {
-                print(&note);
+                print_line(&note);
                 told.push(note);
             }
         }

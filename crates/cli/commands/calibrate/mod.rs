@@ -34,7 +34,7 @@ use crate::connect::calibrated::{CalibratedHardware, place};
 use crate::connect::{detect, known, prices};
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::stats;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
@@ -46,7 +46,7 @@ const HINT: &str = "Name a bucket in which the access key may write and delete, 
 pub(crate) async fn run(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     let result = Box::pin(calibrate(args, compute)).await;
     if matches!(result, Err(Failure::Stopped(_))) {
-        print("stopped: nothing is remembered");
+        print_line("stopped: nothing is remembered");
     }
     result
 }
@@ -159,7 +159,7 @@ impl Measurement<'_> {
         let removed = samples.remove().await;
         if let (Err(_), Err(failure)) = (&measured, &removed) {
             let (message, hint) = failure.words();
-            print(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
+            print_line(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
         }
         let experiments = measured?;
 
@@ -229,7 +229,9 @@ async fn check_bucket(engine: &Engine, bucket: &str) {
     if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, listed.try_next()).await {
         let error = sluicegate_engine::Error::from(DataFusionError::ObjectStore(Box::new(error)));
         if error.kind() == ErrorKind::NotFound {
-            print(&format!("note: there is no bucket `{bucket}`: calibrating would create it"));
+            print_line(&format!(
+                "note: there is no bucket `{bucket}`: calibrating would create it"
+            ));
         }
     }
 }
@@ -241,7 +243,7 @@ async fn check_bucket(engine: &Engine, bucket: &str) {
 /// If the bill is higher than `--max-cost`.
 fn announce(args: &CalibrateArgs, place: &str, work: &Work, prices: &PriceBook) -> Result<()> {
     let cost = prices.cost(&Work { wall: Duration::ZERO, ..*work });
-    print(&format!(
+    print_line(&format!(
         "calibrating with {place}: at most {} in {} rounds, {} written, {} fetched, {} scanned by the \
          store if it has Select\n\
          predicted bill of the store: at most {} at the prices {}",
@@ -287,11 +289,11 @@ fn keep(
         let written = file.file().write_all(profile.to_string().as_bytes());
         written.map_err(|error| Failure::file(path, error))?;
         file.finish()?;
-        print(&format!("wrote {}: --hardware {} uses it", path.display(), path.display()));
+        print_line(&format!("wrote {}: --hardware {} uses it", path.display(), path.display()));
     }
     match cache().and_then(|folder| folder.save(profile)) {
         Ok(path) => {
-            print(&format!(
+            print_line(&format!(
                 "remembered in {}: sql and explain use it for this store, and --hardware {} for any",
                 path.display(),
                 profile.name

@@ -8,7 +8,7 @@ use sluicegate_engine::CounterSnapshot;
 use crate::failure::Result;
 use crate::output::constant::in_words;
 use crate::output::listing::{ListFormat, Listing, fraction};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::stats;
 
 /// Prints the constants, the accuracy of their predictions, and the requests that the calibration took.
@@ -48,7 +48,7 @@ pub(super) fn print(
     listing.print(format, "")?;
     let bytes = Bytes(counted.link_bytes() + counted.put_bytes);
     let work = counted.work(std::time::Duration::ZERO);
-    print(&format!(
+    print_line(&format!(
         "counted: {}, {bytes} over the link, {} scanned; the store's bill is {} at the prices {}",
         Requests(counted.requests()).in_words(),
         Bytes(counted.scanned_bytes),
@@ -58,7 +58,7 @@ pub(super) fn print(
     let errors: Vec<f64> = experiments.iter().filter_map(|it| it.error(profile)).collect();
     if !errors.is_empty() {
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        print(&format!(
+        print_line(&format!(
             "predicted against measured seconds of {} queries: {:.0} % mean error; the same took \
              {:.0} % more or less each time",
             errors.len(),
@@ -67,10 +67,12 @@ pub(super) fn print(
         ));
     }
     if calibration.assumed.iter().any(|key| key == "select") {
-        print("the store has no S3 Select, or does not let us use it: its constants are left out");
+        print_line(
+            "the store has no S3 Select, or does not let us use it: its constants are left out",
+        );
     }
     for noise in &calibration.noise {
-        print(&format!("warning: {noise}; measure again when it is quiet"));
+        print_line(&format!("warning: {noise}; measure again when it is quiet"));
     }
     Ok(())
 }

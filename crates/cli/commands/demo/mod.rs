@@ -24,7 +24,7 @@ use crate::commands::embedded::{connect, load, set};
 use crate::commands::generate::ddl;
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::screen;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
@@ -76,7 +76,7 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
 
     let mut compared = Vec::new();
     for item in ITEMS {
-        print(&format!("running {}", item.name));
+        print_line(&format!("running {}", item.name));
         compared.push(compare(&server, &engine, item).await?);
     }
     let explained = ITEMS.iter().find(|item| item.name == EXPLAINED).unwrap_or(&ITEMS[0]);

@@ -18,7 +18,7 @@ use crate::connect::detect::Server;
 use crate::connect::known::{KnownEndpoints, ProbedEndpoint};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use crate::output::progress::{Steps, print};
+use crate::output::progress::{Steps, print_line};
 use crate::output::stats;
 use crate::runtime::interrupt::interruptible;
 
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     if args.bucket.is_some() {
         save_probe(&engine, report.profile).await?;
     } else {
-        print(
+        print_line(
             "nothing is remembered: what a store does to fields shows only on samples (--bucket)",
         );
     }
@@ -113,25 +113,25 @@ fn summary(engine: &Engine, report: &Report) -> String {
 /// Saves the profile for `--store auto` and `--store probed`.
 async fn save_probe(engine: &Engine, profile: StoreCapabilities) -> Result<()> {
     let Some(endpoint) = engine.endpoint().client.endpoint() else {
-        print("nothing is remembered: this is AWS, whose profile is known");
+        print_line("nothing is remembered: this is AWS, whose profile is known");
         return Ok(());
     };
     let server = Server::probe_kind(endpoint).await;
     let header = server.header().map(str::to_owned);
     let known = ProbedEndpoint::now(endpoint, header.as_deref(), profile);
     let Some(file) = KnownEndpoints::in_cache() else {
-        print("nothing is remembered: there is no cache folder; set XDG_CACHE_HOME");
+        print_line("nothing is remembered: there is no cache folder; set XDG_CACHE_HOME");
         return Ok(());
     };
     file.save(known)?;
     let path = file.path().display();
     match server.profile() {
-        Some(profile) => print(&format!(
+        Some(profile) => print_line(&format!(
             "remembered in {path}: --store probed uses it; without, this store is taken for \
              what its Server header says, `{}`",
             profile.name
         )),
-        None => print(&format!("remembered in {path}: sql, explain and generate use it")),
+        None => print_line(&format!("remembered in {path}: sql, explain and generate use it")),
     }
     Ok(())
 }

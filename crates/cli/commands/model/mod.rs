@@ -29,7 +29,7 @@ use crate::args::ModelArgs;
 use crate::failure::{Failure, Result};
 use crate::output::chart::ChartFormat;
 use crate::output::file::PartialFile;
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 /// The setting that a sweep of the selectivity changes.
 const SELECTIVITY: &str = "selectivity";
@@ -64,7 +64,7 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
     for (index, statement) in statements.iter().enumerate() {
         let modelled = model(&engine, statement, &scenarios, &args).await;
         for note in engine.take_notes() {
-            print(&format!("note: {note}"));
+            print_line(&format!("note: {note}"));
         }
         match modelled {
             Ok(modelled) => all.extend(modelled),

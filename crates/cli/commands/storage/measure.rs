@@ -9,7 +9,7 @@ use crate::args::StorageArgs;
 use crate::commands::embedded::set;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::session::is_query;
 use crate::session::script::place;
 
@@ -47,7 +47,7 @@ pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(Strin
         }
         let measured = measured(&engine, name.clone(), statement, args.rounds).await;
         for note in engine.take_notes() {
-            print(&format!("note: {note}"));
+            print_line(&format!("note: {note}"));
         }
         match measured {
             Ok(query) => {

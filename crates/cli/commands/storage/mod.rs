@@ -15,7 +15,7 @@ use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, name_of, spark
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::input::{text_of, unread};
@@ -142,7 +142,9 @@ fn failed(all: usize, failures: impl Iterator<Item = (String, Failure)>) -> Resu
     let failures: Vec<_> = failures.collect();
     let names: Vec<_> = failures.iter().map(|(name, _)| format!("`{name}`")).collect();
     if all > 1 {
-        failures.iter().for_each(|(_, failure)| print(&format!("failed: {}", failure.words().0)));
+        failures
+            .iter()
+            .for_each(|(_, failure)| print_line(&format!("failed: {}", failure.words().0)));
     }
     let Some((_, first)) = failures.into_iter().next() else { return Ok(()) };
     if all == 1 {
@@ -157,7 +159,7 @@ fn failed(all: usize, failures: impl Iterator<Item = (String, Failure)>) -> Resu
 fn imported(import: Result<Import, Error>, hint: &str) -> Result<Vec<Query>> {
     let import = import.map_err(|error| unread(&error, hint))?;
     for note in &import.notes {
-        print(&format!("note: {}", visible(note)));
+        print_line(&format!("note: {}", visible(note)));
     }
     Ok(import.queries)
 }

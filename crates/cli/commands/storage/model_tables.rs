@@ -16,7 +16,7 @@ use crate::commands::samples::Samples;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 use crate::session::script::place;
@@ -100,7 +100,7 @@ pub(super) async fn run(
     };
     if let (Err(_), Err(failure)) = (&failed, &removed) {
         let (message, hint) = failure.words();
-        print(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
+        print_line(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
     }
     failed.and(removed)
 }
@@ -137,7 +137,7 @@ async fn all(
         if wanted.is_some_and(|wanted| wanted != name) {
             continue;
         }
-        print(&format!(
+        print_line(&format!(
             "{name}: writing model tables, and running it {rounds} times over each kind"
         ));
         let one = Box::pin(compare(engine, &mut tables, &name, statement, rounds)).await;
@@ -288,7 +288,7 @@ fn print(tried: &[QueryTrial], assumed: &DriveAssumptions, format: ListFormat) -
                  of as many rows: LIMIT leaves open which.\nWithout scan, filter and project, cpu_ratio would \
                  be thread_time_ratio, and speedup at most bound; one left out is without limit.\n";
     if format != ListFormat::Table {
-        print(notes.trim_end());
+        print_line(notes.trim_end());
     }
     listing.print(format, notes)
 }

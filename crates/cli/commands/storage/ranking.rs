@@ -9,7 +9,7 @@ use super::DriveAssumptions;
 use super::report::{percent, rounded};
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::visible::visible;
 
 const HEADER: [&str; 11] = [
@@ -40,7 +40,7 @@ pub(super) fn print(
         let (graph, estimate) = (&query.graph, assumed.estimate(&query.graph));
         let doubt = query.warning(&estimate);
         if let Some(doubt) = &doubt {
-            print(&format!("warning: {}: {doubt}", visible(&query.name)));
+            print_line(&format!("warning: {}: {doubt}", visible(&query.name)));
         }
         let busy = query.busy(&estimate).filter(|_| doubt.is_none());
         let quadrant = busy.map(|busy| Quadrant::classify(graph.scan_ratio(), busy));
@@ -85,7 +85,7 @@ pub(super) fn print(
         assumed.device.source,
     );
     if format != ListFormat::Table {
-        print(summary.trim_end());
+        print_line(summary.trim_end());
     }
     listing.print(format, &summary)
 }

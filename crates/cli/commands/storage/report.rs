@@ -8,7 +8,7 @@ use sluicegate_traces::Query;
 use super::DriveAssumptions;
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::visible::visible;
 
 const HEADER: [&str; 10] = [
@@ -58,7 +58,7 @@ pub(super) fn print(
     }
     let summary = summary(query, assumed, estimate);
     if format != ListFormat::Table {
-        print(summary.trim_end());
+        print_line(summary.trim_end());
     }
     listing.print(format, &summary)
 }

@@ -15,7 +15,7 @@ use super::run::{counted, header, notes};
 use crate::args::switch::RunArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 const HEADER: [&str; 3] = ["query", "algorithm", "parameters"];
 const NOTES: &str = "\
@@ -69,7 +69,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
         ))
         .with_hint("Scale 1 is the paper's sample and takes 2 GB of memory."));
     }
-    print(&format!("generating the Big Data benchmark at scale {}", args.scale));
+    print_line(&format!("generating the Big Data benchmark at scale {}", args.scale));
     let columns = Columns::generate(args.scale, Seed(args.seed))?;
     let mut header = header(&HEADER, args.check.is_some());
     header.push("the paper says");

@@ -16,7 +16,7 @@ use sluicegate_pruning::rng::Rng;
 
 use crate::args::source::{Generated, Shape, Source};
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 /// The contents of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,7 +207,7 @@ fn key_words(keys: &[ArrayRef], rows: &[usize], words: usize) -> Result<Vec<Vec<
         let all: HashSet<_> = rows.iter().map(|&row| bytes(row)).collect();
         let told_apart = codes.iter().collect::<HashSet<_>>().len();
         if told_apart < all.len() {
-            print(&format!(
+            print_line(&format!(
                 "warning: {} keys have {told_apart} fingerprints of {} bits: to the switch, and to what is checked here, \
                  {} of them are others{}",
                 all.len(),

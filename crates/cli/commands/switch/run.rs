@@ -10,7 +10,7 @@ use super::input::Layout;
 use crate::args::switch::{InputArgs, RunArgs, Variant, Workload};
 use crate::failure::{Failure, Result};
 use crate::output::listing::{Listing, fraction};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 const HEADER: [&str; 2] = ["algorithm", "variant"];
 /// The columns of the counts of a stream.
@@ -138,7 +138,7 @@ pub(super) fn stream(
         (None, false) => vec![Run { flow: 0, columns: loaded.columns }],
     };
     if nulls > 0 {
-        print(&format!("{nulls} rows with a NULL bypass the switch"));
+        print_line(&format!("{nulls} rows with a NULL bypass the switch"));
     }
     Ok((stream, key_words))
 }

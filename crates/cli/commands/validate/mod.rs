@@ -22,7 +22,7 @@ use crate::args::ValidateArgs;
 use crate::args::quantity::{link_words, whole_rate};
 use crate::connect::profile_named;
 use crate::failure::{Failure, Result};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 use crate::runtime::room;
@@ -55,7 +55,7 @@ pub(super) async fn run(
         let server = Arc::new(start(compute, &folder, latency).await?);
         for link in &args.link {
             let cell = Cell { link: *link, latency };
-            print(&format!(
+            print_line(&format!(
                 "behind a link of {}, {} ms",
                 link_words(*link),
                 latency.as_secs_f64() * 1e3
@@ -64,13 +64,13 @@ pub(super) async fn run(
             let hardware = match &given {
                 Some(profile) => shaped(profile, cell),
                 None => {
-                    print("calibrating");
+                    print_line("calibrating");
                     let options = options(&server);
                     calibrate::quietly(&options, SAMPLES, args.rounds.max(3), compute).await?
                 }
             };
             for noise in hardware.calibration.iter().flat_map(|it| &it.noise) {
-                print(&format!("warning: {noise}; measure again when it is quiet"));
+                print_line(&format!("warning: {noise}; measure again when it is quiet"));
             }
             let engine = interruptible(Box::pin(async {
                 let engine = connect(&server, &hardware).await?;

@@ -8,7 +8,7 @@ use crate::args::quantity::link_words;
 use crate::failure::Result;
 use crate::output::grid::align;
 use crate::output::listing::{ListFormat, Listing};
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 
 const HEADER: [&str; 16] = [
     "link",
@@ -57,7 +57,7 @@ pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
     }
     let summary = summary(choices);
     if format != ListFormat::Table {
-        print(summary.trim_end());
+        print_line(summary.trim_end());
     }
     listing.print(format, &summary)
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::connect::asked::{buckets_words, check_reachable};
 use crate::connect::calibrated::place;
 use crate::failure::Result;
-use crate::output::progress::print;
+use crate::output::progress::print_line;
 use crate::output::visible::visible;
 use crate::session::Session;
 
@@ -20,7 +20,7 @@ pub(super) async fn greet(session: &Session<'_>) -> Result<()> {
             writeln!(out, "Connected to {place}, store {store}{buckets}. \\? helps, \\q quits.")?;
         }
         Err((what, hint)) => {
-            print(&format!("warning: {what}\nhint: {hint}"));
+            print_line(&format!("warning: {what}\nhint: {hint}"));
             writeln!(out, "Not connected. \\? helps, \\q quits.")?;
         }
     }

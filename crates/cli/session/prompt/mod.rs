@@ -207,7 +207,7 @@ async fn run_init(session: &mut Session<'_>) -> Result<()> {
     };
     for step in steps(&text) {
         if !matches!(attempt(session, step).await?, Outcome::Done) {
-            crate::output::progress::print(&format!(
+            crate::output::progress::print_line(&format!(
                 "note: what follows in `{}` was not run",
                 file.display()
             ));
