@@ -15,7 +15,7 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    fn of(compared: &'a Compared) -> Option<Self> {
+    fn from_compared(compared: &'a Compared) -> Option<Self> {
         let auto = compared.auto()?;
         let others = compared.ways.iter().filter(|way| way.way.name != AUTO.name);
         // Pushdown off can always be forced.
@@ -42,7 +42,7 @@ pub(crate) fn table(cells: &[Cell]) -> String {
     for cell in cells {
         let place = cell.settings.place();
         for compared in &cell.all {
-            let Some(choice) = Choice::of(compared) else { continue };
+            let Some(choice) = Choice::from_compared(compared) else { continue };
             all += 1;
             good += usize::from(choice.over_best() <= MARGIN);
             no_worse += usize::from(choice.auto.times_of(choice.off) <= MARGIN);

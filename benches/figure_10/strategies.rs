@@ -5,7 +5,7 @@ use sluicegate_workloads::pushdowndb::Operator;
 /// A way to run an item: options of the session, without their prefix `sluice.`. Options that are not listed are
 /// 'auto'.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct Strategy {
     pub(crate) name: &'static str,
     pub(crate) settings: &'static [(&'static str, &'static str)],
 }
@@ -14,42 +14,42 @@ pub(crate) struct Way {
 pub(crate) const OPTIONS: [&str; 5] = ["scan", "aggregate", "group_by", "join", "top_k"];
 
 /// The way that fetches everything and computes locally.
-pub(crate) const OFF: Way = Way {
+pub(crate) const OFF: Strategy = Strategy {
     name: "off",
     settings: &[("scan", "get"), ("group_by", "server"), ("join", "baseline"), ("top_k", "server")],
 };
 
 /// The way that leaves every choice to the cost model.
-pub(crate) const AUTO: Way = Way { name: "auto", settings: &[] };
+pub(crate) const AUTO: Strategy = Strategy { name: "auto", settings: &[] };
 
 /// Returns the strategies that an item can be forced to follow.
-pub(crate) fn forced(operator: Operator) -> &'static [Way] {
+pub(crate) fn forced(operator: Operator) -> &'static [Strategy] {
     match operator {
-        Operator::Filter => &[Way { name: "select", settings: &[("scan", "select")] }],
+        Operator::Filter => &[Strategy { name: "select", settings: &[("scan", "select")] }],
         Operator::Aggregate => &[
-            Way { name: "select", settings: &[("scan", "select"), ("aggregate", "here")] },
-            Way { name: "store", settings: &[("aggregate", "store")] },
+            Strategy { name: "select", settings: &[("scan", "select"), ("aggregate", "here")] },
+            Strategy { name: "store", settings: &[("aggregate", "store")] },
         ],
         Operator::GroupBy => &[
-            Way { name: "filtered", settings: &[("group_by", "filtered")] },
-            Way { name: "s3", settings: &[("group_by", "s3")] },
-            Way { name: "case", settings: &[("group_by", "case")] },
-            Way { name: "hybrid", settings: &[("group_by", "hybrid")] },
+            Strategy { name: "filtered", settings: &[("group_by", "filtered")] },
+            Strategy { name: "s3", settings: &[("group_by", "s3")] },
+            Strategy { name: "case", settings: &[("group_by", "case")] },
+            Strategy { name: "hybrid", settings: &[("group_by", "hybrid")] },
         ],
         Operator::TopK => &[
-            Way { name: "filtered", settings: &[("top_k", "filtered")] },
-            Way { name: "sampling", settings: &[("top_k", "sampling")] },
-            Way { name: "late", settings: &[("top_k", "late")] },
+            Strategy { name: "filtered", settings: &[("top_k", "filtered")] },
+            Strategy { name: "sampling", settings: &[("top_k", "sampling")] },
+            Strategy { name: "late", settings: &[("top_k", "late")] },
         ],
         Operator::Join => &[
-            Way { name: "filtered", settings: &[("join", "filtered")] },
-            Way { name: "bloom", settings: &[("join", "bloom")] },
+            Strategy { name: "filtered", settings: &[("join", "filtered")] },
+            Strategy { name: "bloom", settings: &[("join", "bloom")] },
         ],
     }
 }
 
 /// Returns the statements that make a session follow a way.
-pub(crate) fn statements(way: Way) -> Vec<String> {
+pub(crate) fn statements(way: Strategy) -> Vec<String> {
     let value = |option: &str| {
         let set = way.settings.iter().find(|(name, _)| *name == option);
         set.map_or("auto", |(_, value)| value)

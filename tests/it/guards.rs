@@ -8,7 +8,7 @@ use datafusion::physical_plan::displayable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::FutureExt;
 use sluicegate_engine::Engine;
-use sluicegate_engine::guards::{Answer, Case, GUARDS, with_guards};
+use sluicegate_engine::guards::{Case, CaseOutcome, GUARDS, with_guards};
 use tempfile::TempDir;
 
 use crate::harness::values;
@@ -22,9 +22,9 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn is(&self, answer: &Answer, ordered: bool) -> bool {
+    fn is(&self, answer: &CaseOutcome, ordered: bool) -> bool {
         match (self, answer) {
-            (Self::Rows(rows), Answer::Rows(expected)) => {
+            (Self::Rows(rows), CaseOutcome::Rows(expected)) => {
                 let mut rows: Vec<&str> = rows.iter().map(String::as_str).collect();
                 let mut expected = expected.to_vec();
                 if !ordered {
@@ -33,8 +33,8 @@ impl Outcome {
                 }
                 rows == expected
             }
-            (Self::Error(error), Answer::Error(expected)) => error.contains(expected),
-            (Self::Panic, Answer::Panic) | (_, Answer::Varies) => true,
+            (Self::Error(error), CaseOutcome::Error(expected)) => error.contains(expected),
+            (Self::Panic, CaseOutcome::Panic) | (_, CaseOutcome::Varies) => true,
             _ => false,
         }
     }

@@ -61,7 +61,8 @@ async fn the_queries_of_tpch_come_apart_into_stages() {
             let about = format!("query {number} over {format:?}");
             let sql = query(number).unwrap();
             let before = engine.counted();
-            let measured = engine.profile(sql).await.unwrap().measure_stages().await.unwrap();
+            let measured =
+                engine.query_recorded(sql).await.unwrap().measure_stages().await.unwrap();
             let counted = engine.counted().since(&before);
             assert_eq!(counted.select, 0, "{about}");
             let expected = try_ordered(&engine, sql).await.unwrap();
@@ -99,7 +100,7 @@ async fn stages_end_where_all_of_an_input_is_wanted() {
         for option in PLAIN {
             rows(&engine, option).await;
         }
-        let query = engine.profile(sql).await.unwrap();
+        let query = engine.query_recorded(sql).await.unwrap();
         let measured = query.measure_stages().await.unwrap();
         let stages = measured.graph.stages().iter();
         stages

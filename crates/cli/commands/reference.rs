@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use clap::CommandFactory;
 use datafusion::common::config::ExtensionOptions;
 use sluicegate_engine::config::{SluiceOptions, words};
-use sluicegate_engine::guards::{Answer, Case, GUARDS, Guard};
+use sluicegate_engine::guards::{Case, CaseOutcome, GUARDS, Guard};
 
 use crate::args::{Args, ReferenceArgs, ReferenceOf};
 use crate::failure::Result;
@@ -95,15 +95,15 @@ fn difference(guard: &Guard, page: &mut String) {
     }
 }
 
-fn answer(answer: &Answer) -> String {
+fn answer(answer: &CaseOutcome) -> String {
     match answer {
-        Answer::Rows([]) => "no row".to_owned(),
-        Answer::Rows(rows) => {
+        CaseOutcome::Rows([]) => "no row".to_owned(),
+        CaseOutcome::Rows(rows) => {
             let rows: Vec<String> = rows.iter().map(|row| format!("`{row}`")).collect();
             rows.join("<br>")
         }
-        Answer::Error(text) => format!("error: {text}"),
-        Answer::Panic => "panic".to_owned(),
-        Answer::Varies => "differs from run to run".to_owned(),
+        CaseOutcome::Error(text) => format!("error: {text}"),
+        CaseOutcome::Panic => "panic".to_owned(),
+        CaseOutcome::Varies => "differs from run to run".to_owned(),
     }
 }

@@ -69,7 +69,7 @@ impl Compute {
         let planned = async move {
             let query = match asked.kept {
                 RecordLevel::Counts => Box::pin(engine.plan(&statement)).await?,
-                RecordLevel::Everything => Box::pin(engine.profile(&statement)).await?,
+                RecordLevel::Everything => Box::pin(engine.query_recorded(&statement)).await?,
             };
             let first = asked.first.map(|rows| query.first(rows)).transpose()?.flatten();
             let limited = first.is_some();

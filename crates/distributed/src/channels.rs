@@ -201,7 +201,7 @@ fn of_memory(url: &Url, error: DataFusionError) -> DataFusionError {
     if !matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)) {
         return error;
     }
-    let mut told = UserError::of(error);
+    let mut told = UserError::from_error(error);
     told.message = format!("{}, on the worker {}", told.message, shown(url));
     DataFusionError::Execution(told.to_text())
 }

@@ -77,7 +77,7 @@ fn as_text(error: DataFusionError, here: Option<&WorkerAddress>) -> DataFusionEr
         ErrorKind::NotFound,
         ErrorKind::Changed,
     ];
-    let mut told = UserError::of(error);
+    let mut told = UserError::from_error(error);
     if let Some(here) = here.filter(|_| OF_A_MACHINE.contains(&told.kind)) {
         told.message = format!("{}, on the worker http://{}", told.message, here.0);
     }

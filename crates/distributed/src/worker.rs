@@ -139,7 +139,7 @@ impl Worker {
                         },
                     );
                 let builder = builder.with_config(config);
-                Ok(engine.session_of_part(builder, &counters, versions)?.build())
+                Ok(engine.task_session(builder, &counters, versions)?.build())
             }
         };
         let worker = datafusion_distributed::Worker::from_session_builder(session)

@@ -2,7 +2,7 @@
 
 use datafusion::common::config::ConfigOptions;
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Some aggregates of CASE fail with an internal error",
@@ -12,8 +12,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &["CREATE TABLE flags AS SELECT * FROM (VALUES (true), (false), (NULL)) t(b)"],
         sql: "SELECT count(CASE WHEN b IS FALSE THEN b END) FROM flags",
-        right: Answer::Rows(&["1"]),
-        theirs: Answer::Error("nternal"),
+        right: CaseOutcome::Rows(&["1"]),
+        theirs: CaseOutcome::Error("nternal"),
     }],
 };
 

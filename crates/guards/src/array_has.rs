@@ -7,7 +7,7 @@ use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{Expr, ScalarUDF};
 
 use super::wrapped_functions::{Change, changed};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "array_has of a list that is written out is NULL where NULL is in the list",
@@ -17,8 +17,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &["CREATE TABLE items AS SELECT * FROM (VALUES (1), (2), (NULL)) v(i)"],
         sql: "SELECT i, array_has([i, 1], 2), array_has([1, NULL], i) FROM items",
-        right: Answer::Rows(&["1, false, true", "2, true, false", "NULL, false, NULL"]),
-        theirs: Answer::Rows(&["1, false, true", "2, true, NULL", "NULL, NULL, NULL"]),
+        right: CaseOutcome::Rows(&["1, false, true", "2, true, false", "NULL, false, NULL"]),
+        theirs: CaseOutcome::Rows(&["1, false, true", "2, true, NULL", "NULL, NULL, NULL"]),
     }],
 };
 

@@ -15,7 +15,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 
 use super::chain::null;
-use super::{Answer, Case, Guard, timestamp_casts, visit};
+use super::{Case, CaseOutcome, Guard, timestamp_casts, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "AT TIME ZONE keeps the type of its timestamp",
@@ -29,21 +29,21 @@ pub(super) const GUARD: Guard = Guard {
             sql: "SELECT t AT TIME ZONE 'Asia/Tokyo', extract(hour FROM t AT TIME ZONE 'America/New_York'), \
                   t AT TIME ZONE 'Asia/Tokyo' = TIMESTAMP '2024-07-01 21:00:00' \
                   FROM (VALUES (TIMESTAMPTZ '2024-07-01 12:00:00Z')) v(t)",
-            right: Answer::Rows(&["2024-07-01T21:00:00, 8, true"]),
-            theirs: Answer::Rows(&["2024-07-01T21:00:00+09:00, 8, true"]),
+            right: CaseOutcome::Rows(&["2024-07-01T21:00:00, 8, true"]),
+            theirs: CaseOutcome::Rows(&["2024-07-01T21:00:00+09:00, 8, true"]),
         },
         Case {
             setup: &["SET datafusion.execution.time_zone = 'UTC'"],
             sql: "SELECT t AT TIME ZONE 'Asia/Tokyo' AS a, t AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin' AS b \
                   FROM (VALUES (TIMESTAMP '2024-07-01 12:00:00')) v(t)",
-            right: Answer::Rows(&["2024-07-01T03:00:00Z, 2024-07-01T14:00:00"]),
-            theirs: Answer::Rows(&["2024-07-01T12:00:00+09:00, 2024-07-01T14:00:00+02:00"]),
+            right: CaseOutcome::Rows(&["2024-07-01T03:00:00Z, 2024-07-01T14:00:00"]),
+            theirs: CaseOutcome::Rows(&["2024-07-01T12:00:00+09:00, 2024-07-01T14:00:00+02:00"]),
         },
         Case {
             setup: &[],
             sql: "SELECT TIMESTAMPTZ '2024-07-01 12:00:00Z' AT TIME ZONE 'Asia/Tokyo'",
-            right: Answer::Rows(&["2024-07-01T21:00:00"]),
-            theirs: Answer::Rows(&["2024-07-01T12:00:00+09:00"]),
+            right: CaseOutcome::Rows(&["2024-07-01T21:00:00"]),
+            theirs: CaseOutcome::Rows(&["2024-07-01T12:00:00+09:00"]),
         },
     ],
 };

@@ -2,7 +2,7 @@
 
 use datafusion::common::config::ConfigOptions;
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "MIN and MAX skip rows that other aggregates need",
@@ -18,8 +18,8 @@ pub(super) const GUARD: Guard = Guard {
             "CREATE EXTERNAL TABLE bounds STORED AS PARQUET LOCATION '{folder}/t/'",
         ],
         sql: "SELECT min(column1), max(column1), min(column2 + 1) FROM bounds",
-        right: Answer::Rows(&["1, 8, 71"]),
-        theirs: Answer::Varies,
+        right: CaseOutcome::Rows(&["1, 8, 71"]),
+        theirs: CaseOutcome::Varies,
     }],
 };
 

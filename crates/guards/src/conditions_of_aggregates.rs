@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Aggregate, Expr, GroupingSet, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::{Answer, Case, Guard, LogicalRule, rule};
+use super::{Case, CaseOutcome, Guard, LogicalRule, rule};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A condition that names no column is moved below an aggregate of all rows",
@@ -19,22 +19,22 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "SELECT min(a) FROM (VALUES (1)) t(a) HAVING min(a) = 1 AND min(a) = 2",
-            right: Answer::Rows(&[]),
-            theirs: Answer::Rows(&["NULL"]),
+            right: CaseOutcome::Rows(&[]),
+            theirs: CaseOutcome::Rows(&["NULL"]),
         },
         Case {
             setup: &[],
             sql: "SELECT count(*) FROM (SELECT min(a) AS o FROM (VALUES (1)) t(a)) d \
                   WHERE (SELECT max(x) FROM (VALUES (1)) u(x)) = 2",
-            right: Answer::Rows(&["0"]),
-            theirs: Answer::Rows(&["1"]),
+            right: CaseOutcome::Rows(&["0"]),
+            theirs: CaseOutcome::Rows(&["1"]),
         },
         Case {
             setup: &[],
             sql: "SELECT a, min(a) FROM (VALUES (1)) t(a) GROUP BY ROLLUP(a) \
                   HAVING (SELECT max(x) FROM (VALUES (1)) u(x)) = 2",
-            right: Answer::Rows(&[]),
-            theirs: Answer::Rows(&["NULL, NULL"]),
+            right: CaseOutcome::Rows(&[]),
+            theirs: CaseOutcome::Rows(&["NULL, NULL"]),
         },
     ],
 };

@@ -10,7 +10,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::{Answer, Case, Guard, PhysicalRule};
+use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
@@ -23,15 +23,15 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[L, R],
             sql: "SELECT l.k, r.y FROM outer_l l LEFT JOIN (SELECT y FROM outer_r WHERE y = 3) r ON l.x = r.y \
                   ORDER BY r.y, l.k",
-            right: Answer::Rows(&["3, 3", "4, 3", "1, NULL", "2, NULL"]),
-            theirs: Answer::Rows(&["1, NULL", "2, NULL", "3, 3", "4, 3"]),
+            right: CaseOutcome::Rows(&["3, 3", "4, 3", "1, NULL", "2, NULL"]),
+            theirs: CaseOutcome::Rows(&["1, NULL", "2, NULL", "3, 3", "4, 3"]),
         },
         Case {
             setup: &[L, R],
             sql: "SELECT l.k, row_number() OVER (ORDER BY r.y, l.k) FROM outer_l l \
                   LEFT JOIN (SELECT y FROM outer_r WHERE y = 3) r ON l.x = r.y",
-            right: Answer::Rows(&["3, 1", "4, 2", "1, 3", "2, 4"]),
-            theirs: Answer::Rows(&["1, 1", "2, 2", "3, 3", "4, 4"]),
+            right: CaseOutcome::Rows(&["3, 1", "4, 2", "1, 3", "2, 4"]),
+            theirs: CaseOutcome::Rows(&["1, 1", "2, 2", "3, 3", "4, 4"]),
         },
     ],
 };

@@ -3,7 +3,7 @@
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "date_trunc of a constant before 1970 rounds milliseconds up",
@@ -12,8 +12,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &[],
         sql: "SELECT date_trunc('millisecond', TIMESTAMP '1969-12-31 23:59:59.999001')",
-        right: Answer::Rows(&["1969-12-31T23:59:59.999"]),
-        theirs: Answer::Rows(&["1970-01-01T00:00:00"]),
+        right: CaseOutcome::Rows(&["1969-12-31T23:59:59.999"]),
+        theirs: CaseOutcome::Rows(&["1970-01-01T00:00:00"]),
     }],
 };
 

@@ -9,7 +9,7 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A DATE plus or minus an INTERVAL loses hours, minutes and seconds",
@@ -20,8 +20,10 @@ pub(super) const GUARD: Guard = Guard {
         setup: &[],
         sql: "SELECT d - INTERVAL '1 second', d + INTERVAL '36 hours', INTERVAL '1 month' + d, d - INTERVAL '24 hours' \
               FROM (VALUES (DATE '2024-01-01')) t(d)",
-        right: Answer::Rows(&["2023-12-31T23:59:59, 2024-01-02T12:00:00, 2024-02-01, 2023-12-31"]),
-        theirs: Answer::Rows(&["2024-01-01, 2024-01-02, 2024-02-01, 2023-12-31"]),
+        right: CaseOutcome::Rows(&[
+            "2023-12-31T23:59:59, 2024-01-02T12:00:00, 2024-02-01, 2023-12-31",
+        ]),
+        theirs: CaseOutcome::Rows(&["2024-01-01, 2024-01-02, 2024-02-01, 2023-12-31"]),
     }],
 };
 

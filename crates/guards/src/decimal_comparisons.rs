@@ -16,7 +16,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 
 use super::exact::{Number, UnitType};
-use super::{Answer, Guard, mixed_instants, visit};
+use super::{CaseOutcome, Guard, mixed_instants, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Decimals do not equal the numbers that they show, nor whole numbers large ones",
@@ -30,74 +30,82 @@ pub(super) const GUARD: Guard = Guard {
         super::Case {
             setup: &[],
             sql: "SELECT x = 33353.20 FROM (VALUES (CAST('33353.20' AS DECIMAL(15,2)))) t(x)",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Rows(&["false"]),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Rows(&["false"]),
         },
         super::Case {
             setup: &[],
             sql: "SELECT x <= 67.35, x BETWEEN 67.35 AND 67.35, x IN (67.35, 1.5), CASE x WHEN 67.35 THEN 1 END \
                   FROM (VALUES (CAST('67.35' AS DECIMAL(15,2)))) t(x)",
-            right: Answer::Rows(&["true, true, true, 1"]),
-            theirs: Answer::Rows(&["false, false, false, NULL"]),
+            right: CaseOutcome::Rows(&["true, true, true, 1"]),
+            theirs: CaseOutcome::Rows(&["false, false, false, NULL"]),
         },
         super::Case {
             setup: &[],
             sql: "SELECT x = 27670116110564327430 \
                   FROM (VALUES (CAST('27670116110564327430' AS DECIMAL(38,0)))) t(x)",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Rows(&["false"]),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Rows(&["false"]),
         },
         super::Case {
             setup: &[
                 "CREATE TABLE amounts AS SELECT CAST('33353.20' AS DECIMAL(15,2)) AS d, 33353.20 AS f",
             ],
             sql: "SELECT d = f, d < 1e300, f = 33353.2 FROM amounts",
-            right: Answer::Rows(&["true, true, true"]),
-            theirs: Answer::Error("1e300"),
+            right: CaseOutcome::Rows(&["true, true, true"]),
+            theirs: CaseOutcome::Error("1e300"),
         },
         super::Case {
             setup: &[
                 "CREATE TABLE large AS SELECT CAST('6355932794420.06' AS DECIMAL(15, 2)) AS d",
             ],
             sql: "(SELECT d * 1.5 AS x FROM large UNION ALL SELECT d * 1.5 FROM large) UNION ALL SELECT d * 1.5 FROM large",
-            right: Answer::Rows(&["9533899191630.090", "9533899191630.090", "9533899191630.090"]),
-            theirs: Answer::Rows(&["9533899191630.09", "9533899191630.09", "9533899191630.09"]),
+            right: CaseOutcome::Rows(&[
+                "9533899191630.090",
+                "9533899191630.090",
+                "9533899191630.090",
+            ]),
+            theirs: CaseOutcome::Rows(&[
+                "9533899191630.09",
+                "9533899191630.09",
+                "9533899191630.09",
+            ]),
         },
         super::Case {
             setup: &["CREATE TABLE beyond_doubles AS SELECT 9007199254740993 AS b"],
             sql: "SELECT b > 9007199254740992.0, b = 9007199254740992.0 FROM beyond_doubles",
-            right: Answer::Rows(&["true, false"]),
-            theirs: Answer::Rows(&["false, true"]),
+            right: CaseOutcome::Rows(&["true, false"]),
+            theirs: CaseOutcome::Rows(&["false, true"]),
         },
         super::Case {
             setup: &[],
             sql: "SELECT CAST(1234567890123456.78 AS DECIMAL(20,2))",
-            right: Answer::Rows(&["1234567890123456.78"]),
-            theirs: Answer::Rows(&["1234567890123456.80"]),
+            right: CaseOutcome::Rows(&["1234567890123456.78"]),
+            theirs: CaseOutcome::Rows(&["1234567890123456.80"]),
         },
         super::Case {
             setup: &["CREATE TABLE prices AS SELECT CAST('0.70' AS DECIMAL(15,2)) AS d"],
             sql: "SELECT d + 0.1, 1.1 * d, d - 0.9 FROM prices",
-            right: Answer::Rows(&["0.80, 0.770, -0.20"]),
-            theirs: Answer::Rows(&["0.7999999999999999, 0.77, -0.20000000000000007"]),
+            right: CaseOutcome::Rows(&["0.80, 0.770, -0.20"]),
+            theirs: CaseOutcome::Rows(&["0.7999999999999999, 0.77, -0.20000000000000007"]),
         },
         super::Case {
             setup: &["CREATE TABLE prices AS SELECT CAST('0.70' AS DECIMAL(2,2)) AS d"],
             sql: "SELECT d < '20.5', d IN ('20.5', '0.7') FROM prices",
-            right: Answer::Rows(&["true, true"]),
-            theirs: Answer::Error("20.50"),
+            right: CaseOutcome::Rows(&["true, true"]),
+            theirs: CaseOutcome::Error("20.50"),
         },
         super::Case {
             setup: &["CREATE TABLE prices AS SELECT CAST('1.25' AS DECIMAL(15,2)) AS d"],
             sql: "SELECT nullif(d, 1.25), coalesce(d, 67.35), greatest(d, 67.35) FROM prices",
-            right: Answer::Rows(&["NULL, 1.25, 67.35"]),
-            theirs: Answer::Rows(&["NULL, 1.250000000000000, 67.349999999999992"]),
+            right: CaseOutcome::Rows(&["NULL, 1.25, 67.35"]),
+            theirs: CaseOutcome::Rows(&["NULL, 1.250000000000000, 67.349999999999992"]),
         },
         super::Case {
             setup: &["CREATE TABLE prices AS SELECT CAST('1.25' AS DECIMAL(15,2)) AS d"],
             sql: "SELECT d FROM prices UNION ALL SELECT 1e20",
-            right: Answer::Rows(&["1.25", "1e20"]),
-            theirs: Answer::Error("too large"),
+            right: CaseOutcome::Rows(&["1.25", "1e20"]),
+            theirs: CaseOutcome::Error("too large"),
         },
     ],
 };

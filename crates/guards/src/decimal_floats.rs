@@ -13,7 +13,7 @@ use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::scalar::ScalarValue;
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A decimal of many digits is rounded twice when it becomes a DOUBLE or REAL",
@@ -25,19 +25,19 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT x = CAST('0.0000000000000000000000000000000000382' AS DOUBLE) \
                   FROM (VALUES (CAST(CAST('0.0000000000000000000000000000000000382' AS DECIMAL(38,37)) AS DOUBLE))) t(x)",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Rows(&["false"]),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Rows(&["false"]),
         },
         Case {
             setup: &["CREATE TABLE wide AS SELECT CAST(d AS DECIMAL(20,3)) AS d \
                  FROM (VALUES ('90071992547409.929'), ('-0.007'), (NULL)) t(d)"],
             sql: "SELECT CAST(d AS DOUBLE), d * CAST(2 AS DOUBLE) FROM wide",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "90071992547409.92, 180143985094819.84",
                 "-0.007, -0.014",
                 "NULL, NULL",
             ]),
-            theirs: Answer::Rows(&[
+            theirs: CaseOutcome::Rows(&[
                 "90071992547409.94, 180143985094819.88",
                 "-0.007, -0.014",
                 "NULL, NULL",

@@ -12,7 +12,7 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::scalar::ScalarValue;
 
 use super::exact::Number;
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 use crate::sql_types::sql_type;
 
 pub(super) const GUARD: Guard = Guard {
@@ -25,14 +25,19 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT CAST('1e2' AS DECIMAL(9,2)), TRY_CAST(s AS DECIMAL(9,2)) \
                   FROM (VALUES ('-12.5E-1'), ('7'), ('x'), (NULL)) t(s)",
-            right: Answer::Rows(&["100.00, -1.25", "100.00, 7.00", "100.00, NULL", "100.00, NULL"]),
-            theirs: Answer::Error("Cannot cast string '1e2'"),
+            right: CaseOutcome::Rows(&[
+                "100.00, -1.25",
+                "100.00, 7.00",
+                "100.00, NULL",
+                "100.00, NULL",
+            ]),
+            theirs: CaseOutcome::Error("Cannot cast string '1e2'"),
         },
         Case {
             setup: &[],
             sql: "SELECT CAST(s AS DECIMAL(9,2)) FROM (VALUES ('abc')) t(s)",
-            right: Answer::Error("is no DECIMAL(9,2)"),
-            theirs: Answer::Error("value of Decimal128(38, 10) type"),
+            right: CaseOutcome::Error("is no DECIMAL(9,2)"),
+            theirs: CaseOutcome::Error("value of Decimal128(38, 10) type"),
         },
     ],
 };

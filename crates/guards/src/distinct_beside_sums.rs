@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuil
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::{Answer, Case, Guard, LogicalRule, rule};
+use super::{Case, CaseOutcome, Guard, LogicalRule, rule};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A condition on the sum of a DECIMAL beside `count(DISTINCT x)` fails: `Invalid comparison operation`",
@@ -17,8 +17,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &["CREATE TABLE distinct_sums AS SELECT 1 AS a, CAST('3.0' AS DECIMAL(4, 1)) AS d"],
         sql: "SELECT count(DISTINCT a) FROM distinct_sums HAVING sum(d) = 3",
-        right: Answer::Rows(&["1"]),
-        theirs: Answer::Error("Invalid comparison operation"),
+        right: CaseOutcome::Rows(&["1"]),
+        theirs: CaseOutcome::Error("Invalid comparison operation"),
     }],
 };
 

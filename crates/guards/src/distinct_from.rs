@@ -6,7 +6,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, VisitorMut};
 
 use super::chain::{Chain, null};
-use super::{Answer, Case, Guard, visit};
+use super::{Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "IS DISTINCT FROM takes the AND and OR that follow for its operand",
@@ -17,14 +17,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "SELECT 1 IS NOT DISTINCT FROM 1 AND 2 IS NOT DISTINCT FROM 2",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Error("boolean"),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Error("boolean"),
         },
         Case {
             setup: &[],
             sql: "SELECT false AND true IS DISTINCT FROM false OR true",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Rows(&["false"]),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Rows(&["false"]),
         },
     ],
 };

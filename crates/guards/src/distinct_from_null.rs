@@ -4,7 +4,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, Operator};
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "TRY_CAST is left out before IS [NOT] DISTINCT FROM NULL",
@@ -14,14 +14,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT k FROM try_casts WHERE TRY_CAST(k AS INT) IS NOT DISTINCT FROM NULL ORDER BY k",
-            right: Answer::Rows(&["abc", "NULL"]),
-            theirs: Answer::Rows(&["NULL"]),
+            right: CaseOutcome::Rows(&["abc", "NULL"]),
+            theirs: CaseOutcome::Rows(&["NULL"]),
         },
         Case {
             setup: &[T],
             sql: "SELECT k FROM try_casts WHERE CAST(NULL AS INT) IS DISTINCT FROM TRY_CAST(k AS INT)",
-            right: Answer::Rows(&["7"]),
-            theirs: Answer::Rows(&["7", "abc"]),
+            right: CaseOutcome::Rows(&["7"]),
+            theirs: CaseOutcome::Rows(&["7", "abc"]),
         },
     ],
 };

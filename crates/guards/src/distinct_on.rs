@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::names::{exact, resolved};
-use super::{AnalysisRule, Answer, Case, Guard, visit};
+use super::{AnalysisRule, Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "DISTINCT ON wants its keys once, and in the order of ORDER BY",
@@ -27,32 +27,32 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT ON (a, a) a, b FROM distinct_on ORDER BY a, b",
-            right: Answer::Rows(&["1, 1", "2, 1"]),
-            theirs: Answer::Error("must match initial ORDER BY"),
+            right: CaseOutcome::Rows(&["1, 1", "2, 1"]),
+            theirs: CaseOutcome::Error("must match initial ORDER BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT ON (a, a) a, a + 1 AS b FROM distinct_on",
-            right: Answer::Rows(&["1, 2", "2, 3"]),
-            theirs: Answer::Error("difference in schemas"),
+            right: CaseOutcome::Rows(&["1, 2", "2, 3"]),
+            theirs: CaseOutcome::Error("difference in schemas"),
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT ON (a, b) a, b, c FROM distinct_on ORDER BY b, a, c DESC",
-            right: Answer::Rows(&["1, 1, 9", "2, 1, 8", "1, 2, 7"]),
-            theirs: Answer::Error("must match initial ORDER BY"),
+            right: CaseOutcome::Rows(&["1, 1, 9", "2, 1, 8", "1, 2, 7"]),
+            theirs: CaseOutcome::Error("must match initial ORDER BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT ON (a, b) a, b FROM distinct_on ORDER BY b DESC",
-            right: Answer::Rows(&["1, 2", "1, 1", "2, 1"]),
-            theirs: Answer::Error("must match initial ORDER BY"),
+            right: CaseOutcome::Rows(&["1, 2", "1, 1", "2, 1"]),
+            theirs: CaseOutcome::Error("must match initial ORDER BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT ON (1) a, b FROM distinct_on ORDER BY 1, 2 DESC",
-            right: Answer::Rows(&["1, 2", "2, 1"]),
-            theirs: Answer::Error("must match initial ORDER BY"),
+            right: CaseOutcome::Rows(&["1, 2", "2, 1"]),
+            theirs: CaseOutcome::Error("must match initial ORDER BY"),
         },
     ],
 };

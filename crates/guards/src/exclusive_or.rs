@@ -2,7 +2,7 @@
 
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, Operator};
 
-use super::{Answer, Guard};
+use super::{CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "x ^ x is 0 for NULL",
@@ -11,8 +11,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[super::Case {
         setup: &["CREATE TABLE bits AS SELECT * FROM (VALUES (3), (NULL)) t(i)"],
         sql: "SELECT i ^ i FROM bits",
-        right: Answer::Rows(&["0", "NULL"]),
-        theirs: Answer::Rows(&["0", "0"]),
+        right: CaseOutcome::Rows(&["0", "NULL"]),
+        theirs: CaseOutcome::Rows(&["0", "0"]),
     }],
 };
 

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, Filter, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::{Answer, Case, Guard, LogicalRule};
+use super::{Case, CaseOutcome, Guard, LogicalRule};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A filter by a timestamp and its date fails: `Selectivity is out of limit`",
@@ -26,8 +26,8 @@ pub(super) const GUARD: Guard = Guard {
         ],
         sql: "SELECT column1 FROM instants WHERE column2 >= TIMESTAMP '2024-06-28 23:59:59' \
               AND CAST(column2 AS DATE) > DATE '2021-01-28'",
-        right: Answer::Rows(&["1"]),
-        theirs: Answer::Error("Selectivity is out of limit"),
+        right: CaseOutcome::Rows(&["1"]),
+        theirs: CaseOutcome::Error("Selectivity is out of limit"),
     }],
 };
 

@@ -3,7 +3,7 @@
 use datafusion::logical_expr::{BinaryExpr, Expr};
 
 use super::comparisons::is_comparison;
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A condition that is written twice, once with its sides swapped, finds nothing",
@@ -12,8 +12,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &["CREATE TABLE flipped AS SELECT DATE '2001-01-14' AS d"],
         sql: "SELECT d FROM flipped WHERE d = '2001-01-14' AND '2001-01-14' = d",
-        right: Answer::Rows(&["2001-01-14"]),
-        theirs: Answer::Rows(&[]),
+        right: CaseOutcome::Rows(&["2001-01-14"]),
+        theirs: CaseOutcome::Rows(&[]),
     }],
 };
 

@@ -9,7 +9,7 @@ use datafusion::logical_expr::{
 };
 
 use super::comparisons::is_comparison;
-use super::{Answer, Case, Guard, nested_floats};
+use super::{Case, CaseOutcome, Guard, nested_floats};
 
 pub(super) const GUARD: Guard = Guard {
     title: "−0.0 is not found where 0.0 is asked for",
@@ -22,56 +22,56 @@ pub(super) const GUARD: Guard = Guard {
                 "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, -0.0), (2, 0.0), (3, 1.5)) t(id, x)",
             ],
             sql: "SELECT id FROM zeros WHERE x IN (0.0, 7.5, 8.5, 9.5)",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Rows(&["2"]),
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Rows(&["2"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, -0.0), (2, 0.0), (3, 1.5)) t(id, x)",
             ],
             sql: "SELECT id FROM zeros WHERE x = 0.0 AND x = -0.0",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
         Case {
             setup: &[
                 "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
             ],
             sql: "SELECT id FROM zeros ORDER BY x, id",
-            right: Answer::Rows(&["1", "2", "3"]),
-            theirs: Answer::Rows(&["2", "1", "3"]),
+            right: CaseOutcome::Rows(&["1", "2", "3"]),
+            theirs: CaseOutcome::Rows(&["2", "1", "3"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
             ],
             sql: "SELECT id, rank() OVER (ORDER BY x), count(*) OVER (PARTITION BY x) FROM zeros",
-            right: Answer::Rows(&["1, 1, 2", "2, 1, 2", "3, 3, 1"]),
-            theirs: Answer::Rows(&["1, 2, 1", "2, 1, 1", "3, 3, 1"]),
+            right: CaseOutcome::Rows(&["1, 1, 2", "2, 1, 2", "3, 3, 1"]),
+            theirs: CaseOutcome::Rows(&["1, 2, 1", "2, 1, 1", "3, 3, 1"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
             ],
             sql: "SELECT count(DISTINCT x), count(DISTINCT id) FROM zeros",
-            right: Answer::Rows(&["2, 3"]),
-            theirs: Answer::Rows(&["3, 3"]),
+            right: CaseOutcome::Rows(&["2, 3"]),
+            theirs: CaseOutcome::Rows(&["3, 3"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
             ],
             sql: "SELECT DISTINCT ON (id > 0) id, x FROM zeros ORDER BY id > 0, x, id",
-            right: Answer::Rows(&["1, 0.0"]),
-            theirs: Answer::Rows(&["2, -0.0"]),
+            right: CaseOutcome::Rows(&["1, 0.0"]),
+            theirs: CaseOutcome::Rows(&["2, -0.0"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE zeros AS SELECT * FROM (VALUES (1, 0.0), (2, -0.0), (3, 1.5)) t(id, x)",
             ],
             sql: "SELECT array_agg(id ORDER BY x, id) FROM zeros",
-            right: Answer::Rows(&["[1, 2, 3]"]),
-            theirs: Answer::Rows(&["[2, 1, 3]"]),
+            right: CaseOutcome::Rows(&["[1, 2, 3]"]),
+            theirs: CaseOutcome::Rows(&["[2, 1, 3]"]),
         },
         Case {
             setup: &[
@@ -79,8 +79,8 @@ pub(super) const GUARD: Guard = Guard {
                 "CREATE TABLE others AS SELECT named_struct('x', x) AS n FROM (VALUES (0.0), (1.5)) t(x)",
             ],
             sql: "SELECT a.id FROM zeros a JOIN others b ON a.n.x = b.n.x WHERE a.n.x IN (SELECT n.x FROM others)",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

@@ -19,7 +19,7 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::sql::sqlparser::ast::TableFactor;
 
-use super::{Answer, Case, Guard, LogicalRule, rule};
+use super::{Case, CaseOutcome, Guard, LogicalRule, rule};
 
 pub(super) const GUARD: Guard = Guard {
     title: "DISTINCT, ORDER BY, GROUP BY and LEFT JOIN take for keys what are none",
@@ -31,43 +31,43 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[T, U],
             sql: "SELECT DISTINCT a FROM (SELECT d.a, u.x, max(u.y) AS m FROM \
                   (SELECT a FROM keys_t GROUP BY a) d JOIN keys_u u ON u.x >= d.a GROUP BY d.a, u.x) q",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Rows(&["1", "1", "2"]),
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Rows(&["1", "1", "2"]),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT t.a FROM keys_t t LEFT JOIN (SELECT d.a, u.x FROM (SELECT DISTINCT a FROM keys_t) d \
                   CROSS JOIN keys_u u GROUP BY d.a, u.x) r ON t.a = r.a WHERE t.b = 2",
-            right: Answer::Rows(&["2", "2", "2"]),
-            theirs: Answer::Rows(&["2"]),
+            right: CaseOutcome::Rows(&["2", "2", "2"]),
+            theirs: CaseOutcome::Rows(&["2"]),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a, x FROM (SELECT d.a, u.x, sum(u.y) AS s FROM (SELECT DISTINCT a FROM keys_t) d \
                   CROSS JOIN keys_u u GROUP BY d.a, u.x) q ORDER BY a, x DESC LIMIT 3",
-            right: Answer::Rows(&["1, NULL", "1, 3", "1, 1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, NULL", "1, 3", "1, 1"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a, x, count(*) FROM (SELECT d.a, u.x, u.y FROM (SELECT a FROM keys_t GROUP BY a) d \
                   CROSS JOIN keys_u u GROUP BY d.a, u.x, u.y) q WHERE a = 1 GROUP BY a, x ORDER BY x",
-            right: Answer::Rows(&["1, 1, 1", "1, 3, 1", "1, NULL, 1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1, 1", "1, 3, 1", "1, NULL, 1"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT a FROM (SELECT a, unnest([1, 2]) AS k FROM keys_t GROUP BY a) q",
-            right: Answer::Rows(&["1", "2", "NULL"]),
-            theirs: Answer::Rows(&["1", "1", "2", "2", "NULL", "NULL"]),
+            right: CaseOutcome::Rows(&["1", "2", "NULL"]),
+            theirs: CaseOutcome::Rows(&["1", "1", "2", "2", "NULL", "NULL"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE keys_n(x INT UNIQUE, y INT) AS VALUES (NULL, 2), (NULL, 1), (1, 3)",
             ],
             sql: "SELECT DISTINCT x FROM keys_n",
-            right: Answer::Rows(&["1", "NULL"]),
-            theirs: Answer::Rows(&["1", "NULL", "NULL"]),
+            right: CaseOutcome::Rows(&["1", "NULL"]),
+            theirs: CaseOutcome::Rows(&["1", "NULL", "NULL"]),
         },
     ],
 };

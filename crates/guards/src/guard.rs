@@ -28,14 +28,14 @@ pub struct Case {
     /// The statement to run.
     pub sql: &'static str,
     /// The answer of our sessions.
-    pub right: Answer,
+    pub right: CaseOutcome,
     /// The answer of plain DataFusion.
-    pub theirs: Answer,
+    pub theirs: CaseOutcome,
 }
 
 /// The outcome of a statement.
 #[derive(Debug, Clone, Copy)]
-pub enum Answer {
+pub enum CaseOutcome {
     /// Rows, in any order unless the statement orders them. Each row is text, with values separated by `", "`; NULL
     /// is `NULL`.
     Rows(&'static [&'static str]),

@@ -21,7 +21,7 @@ use datafusion::physical_plan::joins::{
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::lossy_casts::loses;
-use super::{Answer, Case, Guard, PhysicalRule, insert_around};
+use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_around};
 
 pub(super) const GUARD: Guard = Guard {
     title: "AND and OR do not keep a condition from failing",
@@ -33,39 +33,39 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &["CREATE TABLE divisors AS SELECT * FROM (VALUES (0), (1), (2)) t(x)"],
             sql: "SELECT x FROM divisors WHERE x <> 0 AND 10 / x > 4",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Error("Divide by zero"),
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Error("Divide by zero"),
         },
         Case {
             setup: &["CREATE TABLE divisors AS SELECT * FROM (VALUES (0), (1), (2), (NULL)) t(x)"],
             sql: "SELECT x, x = 0 OR 10 / x > 8, 9 / x > 8 AND x <> 0 FROM divisors",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "0, true, false",
                 "1, true, true",
                 "2, false, false",
                 "NULL, NULL, NULL",
             ]),
-            theirs: Answer::Error("Divide by zero"),
+            theirs: CaseOutcome::Error("Divide by zero"),
         },
         Case {
             setup: &[
                 "CREATE TABLE mixed_texts AS SELECT * FROM (VALUES ('7'), ('x'), ('3'), (NULL)) t(s)",
             ],
             sql: "SELECT s FROM mixed_texts WHERE s ~ '^[0-9]+$' AND CAST(s AS INT) > 5",
-            right: Answer::Rows(&["7"]),
-            theirs: Answer::Error("Cannot cast"),
+            right: CaseOutcome::Rows(&["7"]),
+            theirs: CaseOutcome::Error("Cannot cast"),
         },
         Case {
             setup: &[],
             sql: "SELECT n <> 0 AND 10 / n > 4 FROM (SELECT count(*) AS n FROM (VALUES (1)) t(x) WHERE x > 1) c",
-            right: Answer::Rows(&["false"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["false"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &["CREATE TABLE divisors AS SELECT * FROM (VALUES (0), (1), (2)) t(x)"],
             sql: "SELECT sum(CASE WHEN x <> 0 AND 10 / x > 4 THEN 1 END) FROM divisors",
-            right: Answer::Rows(&["2"]),
-            theirs: Answer::Error("Divide by zero"),
+            right: CaseOutcome::Rows(&["2"]),
+            theirs: CaseOutcome::Error("Divide by zero"),
         },
     ],
 };

@@ -7,7 +7,7 @@ use datafusion::logical_expr::expr::{Cast, InList, TryCast};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, binary_expr};
 
 use super::comparisons::unless_null;
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Two IN lists over one column forget NULL, and that columns in them may be equal",
@@ -17,28 +17,28 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &["CREATE TABLE nullable AS SELECT * FROM (VALUES (1), (2), (NULL)) t(a)"],
             sql: "SELECT a FROM nullable WHERE a NOT IN (1) OR a NOT IN (2)",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Rows(&["1", "2", "NULL"]),
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Rows(&["1", "2", "NULL"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE nullable_int AS SELECT CAST(a AS INT) AS a FROM (VALUES (1), (2), (NULL)) t(a)",
             ],
             sql: "SELECT a FROM nullable_int WHERE a NOT IN (CAST(1 AS INT)) OR a NOT IN (2, CAST(2 AS INT))",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Rows(&["1", "2", "NULL"]),
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Rows(&["1", "2", "NULL"]),
         },
         Case {
             setup: &["CREATE TABLE nullable AS SELECT * FROM (VALUES (1), (NULL)) t(a)"],
             sql: "SELECT a IN (1, 2, 3, 4) AND a IN (5, 6, 7, 8) FROM nullable",
-            right: Answer::Rows(&["false", "NULL"]),
-            theirs: Answer::Rows(&["false", "false"]),
+            right: CaseOutcome::Rows(&["false", "NULL"]),
+            theirs: CaseOutcome::Rows(&["false", "false"]),
         },
         Case {
             setup: &["CREATE TABLE pairs AS SELECT * FROM (VALUES (1, 1, 1)) t(a, b, c)"],
             sql: "SELECT a FROM pairs WHERE a IN (b, 5) AND a IN (c, 6)",
-            right: Answer::Rows(&["1"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["1"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
     ],
 };

@@ -104,7 +104,7 @@ pub use self::forgetful::ForgetfulExec;
 pub(crate) use self::guard::{
     AnalysisRule, LogicalRule, PhysicalRule, insert_after, insert_around, insert_before, rule,
 };
-pub use self::guard::{Answer, Case, Guard};
+pub use self::guard::{Case, CaseOutcome, Guard};
 pub use self::guarded_conditions::guarded;
 pub use self::names::normal;
 pub use self::unchecked_keys::declares_keys;

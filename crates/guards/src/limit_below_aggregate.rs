@@ -11,7 +11,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::{Answer, Case, Guard, PhysicalRule, insert_after};
+use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_after};
 
 pub(super) const GUARD: Guard = Guard {
     title: "GROUP BY or DISTINCT over sorted rows, with ORDER BY … LIMIT, loses groups",
@@ -23,16 +23,16 @@ pub(super) const GUARD: Guard = Guard {
             sql: "WITH s(x) AS (VALUES (0), (1), (2) ORDER BY 1 LIMIT 3), \
                   t AS (SELECT * FROM s UNION ALL SELECT * FROM s UNION ALL SELECT * FROM s) \
                   SELECT DISTINCT x FROM t ORDER BY x LIMIT 3",
-            right: Answer::Rows(&["0", "1", "2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["0", "1", "2"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[],
             sql: "WITH s(x, y) AS (VALUES (0, 2), (0, 4), (0, 7), (1, 1), (1, 3) ORDER BY 1, 2 LIMIT 5), \
                   t AS (SELECT * FROM s UNION ALL SELECT * FROM s UNION ALL SELECT * FROM s) \
                   SELECT x, min(y), sum(y) FROM t GROUP BY x ORDER BY x LIMIT 2",
-            right: Answer::Rows(&["0, 2, 39", "1, 1, 12"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["0, 2, 39", "1, 1, 12"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 use super::exact::places;
 use super::timestamp_comparisons::named_type;
-use super::{Answer, Case, Guard, decimal_floats, decimal_texts, timestamp_casts};
+use super::{Case, CaseOutcome, Guard, decimal_floats, decimal_texts, timestamp_casts};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Conditions on casts that round or fail are tested on the value before the cast",
@@ -26,21 +26,21 @@ pub(super) const GUARD: Guard = Guard {
             setup: &["CREATE TABLE cents AS SELECT CAST(d AS DECIMAL(15,2)) AS d \
                  FROM (VALUES ('1.16'), ('1.20'), ('1.24'), ('1.25')) t(d)"],
             sql: "SELECT d FROM cents WHERE CAST(d AS DECIMAL(15,1)) = 1.2",
-            right: Answer::Rows(&["1.16", "1.20", "1.24"]),
-            theirs: Answer::Rows(&["1.20"]),
+            right: CaseOutcome::Rows(&["1.16", "1.20", "1.24"]),
+            theirs: CaseOutcome::Rows(&["1.20"]),
         },
         Case {
             setup: &["CREATE TABLE cents AS SELECT CAST(d AS DECIMAL(15,2)) AS d \
                  FROM (VALUES ('1.16'), ('1.24'), ('2.01')) t(d)"],
             sql: "SELECT d FROM cents WHERE CAST(d AS INT) = 1",
-            right: Answer::Rows(&["1.16", "1.24"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["1.16", "1.24"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
         Case {
             setup: &["CREATE TABLE large AS SELECT 1000000 AS a"],
             sql: "SELECT TRY_CAST(a AS SMALLINT) > 1 FROM large",
-            right: Answer::Rows(&["NULL"]),
-            theirs: Answer::Rows(&["true"]),
+            right: CaseOutcome::Rows(&["NULL"]),
+            theirs: CaseOutcome::Rows(&["true"]),
         },
         Case {
             setup: &[
@@ -48,8 +48,8 @@ pub(super) const GUARD: Guard = Guard {
                 "CREATE TABLE local AS SELECT TIMESTAMP '2024-01-01 12:00:00' AS ts",
             ],
             sql: "SELECT ts = TIMESTAMPTZ '2024-01-01 12:00:00+02:00' FROM local",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Rows(&["false"]),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Rows(&["false"]),
         },
     ],
 };

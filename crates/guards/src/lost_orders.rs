@@ -11,7 +11,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::{Answer, Case, Guard, PhysicalRule};
+use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
@@ -22,8 +22,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &[T],
         sql: "SELECT DISTINCT abs(c / 4) AS q, c FROM lost_t ORDER BY c + 1, abs(c / 4)",
-        right: Answer::Rows(&["1, 5", "1, 6", "1, 7"]),
-        theirs: Answer::Error("SanityCheckPlan"),
+        right: CaseOutcome::Rows(&["1, 5", "1, 6", "1, 7"]),
+        theirs: CaseOutcome::Error("SanityCheckPlan"),
     }],
 };
 

@@ -13,7 +13,7 @@ use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{AggregateUDF, EmitTo, GroupsAccumulator};
 
 use super::wrapped_functions::{AggregateChange, changed_aggregate};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "MIN and MAX of groups with NaN depend on the order of rows",
@@ -26,8 +26,8 @@ pub(super) const GUARD: Guard = Guard {
              (1, CAST(2 AS DOUBLE))) t(g, x)",
         ],
         sql: "SELECT g, min(x), max(x) FROM with_nan GROUP BY g",
-        right: Answer::Rows(&["1, -1.0, NaN"]),
-        theirs: Answer::Varies,
+        right: CaseOutcome::Rows(&["1, -1.0, NaN"]),
+        theirs: CaseOutcome::Varies,
     }],
 };
 

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
 };
 
 use super::exact::places;
-use super::{Answer, Case, Guard, far_dates, intervals};
+use super::{Case, CaseOutcome, Guard, far_dates, intervals};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A date beside timestamps fails after the year 2262",
@@ -26,8 +26,8 @@ pub(super) const GUARD: Guard = Guard {
                  DATE '9999-12-31' AS d",
             ],
             sql: "SELECT t FROM valid WHERE t NOT IN (SELECT d FROM valid)",
-            right: Answer::Rows(&["2020-01-01T00:00:00"]),
-            theirs: Answer::Error("Date32"),
+            right: CaseOutcome::Rows(&["2020-01-01T00:00:00"]),
+            theirs: CaseOutcome::Error("Date32"),
         },
         Case {
             setup: &[
@@ -35,8 +35,8 @@ pub(super) const GUARD: Guard = Guard {
                  DATE '9999-12-31' AS d",
             ],
             sql: "SELECT t FROM valid UNION ALL SELECT d FROM valid",
-            right: Answer::Rows(&["2020-01-01T00:00:00", "9999-12-31T00:00:00"]),
-            theirs: Answer::Error("Date32"),
+            right: CaseOutcome::Rows(&["2020-01-01T00:00:00", "9999-12-31T00:00:00"]),
+            theirs: CaseOutcome::Error("Date32"),
         },
         Case {
             setup: &[
@@ -44,20 +44,20 @@ pub(super) const GUARD: Guard = Guard {
                  DATE '9999-12-31' AS d",
             ],
             sql: "SELECT coalesce(d, t), CASE WHEN t < d THEN d ELSE t END, greatest(t, d), nullif(d, t) FROM valid",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "9999-12-31T00:00:00, 9999-12-31T00:00:00, 9999-12-31T00:00:00, 9999-12-31",
             ]),
-            theirs: Answer::Error("Date32"),
+            theirs: CaseOutcome::Error("Date32"),
         },
         Case {
             setup: &[],
             sql: "SELECT coalesce(t, DATE '9999-12-31'), CASE WHEN t IS NULL THEN DATE '9999-12-31' ELSE t END \
                   FROM (VALUES (TIMESTAMP '2020-01-01 00:00:00'), (NULL)) v(t)",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "2020-01-01T00:00:00, 2020-01-01T00:00:00",
                 "9999-12-31T00:00:00, 9999-12-31T00:00:00",
             ]),
-            theirs: Answer::Error("Date32"),
+            theirs: CaseOutcome::Error("Date32"),
         },
     ],
 };

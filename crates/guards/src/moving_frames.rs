@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 
 use super::wrapped_functions::{AggregateChange, changed_aggregate};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Sums and means over moving frames keep what has left the frame",
@@ -26,16 +26,16 @@ pub(super) const GUARD: Guard = Guard {
                 "CREATE TABLE moving AS SELECT * FROM (VALUES (1, 1e300), (2, 1.0), (3, 2.0), (4, 3.0)) t(i, x)",
             ],
             sql: "SELECT sum(x) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM moving ORDER BY i",
-            right: Answer::Rows(&["1e300", "1e300", "3.0", "5.0"]),
-            theirs: Answer::Rows(&["1e300", "1e300", "0.0", "2.0"]),
+            right: CaseOutcome::Rows(&["1e300", "1e300", "3.0", "5.0"]),
+            theirs: CaseOutcome::Rows(&["1e300", "1e300", "0.0", "2.0"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE moving_nan AS SELECT * FROM (VALUES (1, CAST('NaN' AS DOUBLE)), (2, 1.0), (3, 2.0)) t(i, x)",
             ],
             sql: "SELECT avg(x) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM moving_nan ORDER BY i",
-            right: Answer::Rows(&["NaN", "NaN", "1.5"]),
-            theirs: Answer::Rows(&["NaN", "NaN", "NaN"]),
+            right: CaseOutcome::Rows(&["NaN", "NaN", "1.5"]),
+            theirs: CaseOutcome::Rows(&["NaN", "NaN", "NaN"]),
         },
         Case {
             setup: &[
@@ -43,8 +43,8 @@ pub(super) const GUARD: Guard = Guard {
             ],
             sql: "SELECT bool_and(b) OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM moving_flags \
                   ORDER BY i",
-            right: Answer::Rows(&["false", "false", "true"]),
-            theirs: Answer::Error("retract_batch"),
+            right: CaseOutcome::Rows(&["false", "false", "true"]),
+            theirs: CaseOutcome::Error("retract_batch"),
         },
     ],
 };

@@ -20,7 +20,7 @@ use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRul
 
 use super::comparisons::{is_constant, rewritten};
 use super::wrapped_functions::{AggregateChange, ChangedResult, ChangedResults, changed_aggregate};
-use super::{Answer, Case, Guard, insert_before};
+use super::{Case, CaseOutcome, Guard, insert_before};
 
 pub(super) const GUARD: Guard = Guard {
     title: "NaN with its sign set is less than all numbers, and differs from NaN",
@@ -34,22 +34,22 @@ pub(super) const GUARD: Guard = Guard {
             setup: &["CREATE TABLE infinite AS SELECT CAST('inf' AS DOUBLE) AS x, 1 AS id \
                  UNION ALL SELECT 1.5, 2"],
             sql: "SELECT id FROM infinite WHERE x - x <= 0.5",
-            right: Answer::Rows(&["2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["2"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &["CREATE TABLE infinite AS SELECT -CAST('NaN' AS DOUBLE) AS x, 1 AS id \
                  UNION ALL SELECT CAST('NaN' AS DOUBLE), 2 UNION ALL SELECT 1.5, 3"],
             sql: "SELECT count(DISTINCT x), min(x) FROM infinite",
-            right: Answer::Rows(&["2, 1.5"]),
-            theirs: Answer::Rows(&["3, NaN"]),
+            right: CaseOutcome::Rows(&["2, 1.5"]),
+            theirs: CaseOutcome::Rows(&["3, NaN"]),
         },
         Case {
             setup: &["CREATE TABLE infinite AS SELECT -CAST('NaN' AS DOUBLE) AS x, 1 AS id \
                  UNION ALL SELECT 1.5, 2"],
             sql: "SELECT id, rank() OVER (ORDER BY x) FROM infinite",
-            right: Answer::Rows(&["1, 2", "2, 1"]),
-            theirs: Answer::Rows(&["1, 1", "2, 2"]),
+            right: CaseOutcome::Rows(&["1, 2", "2, 1"]),
+            theirs: CaseOutcome::Rows(&["1, 1", "2, 2"]),
         },
     ],
 };

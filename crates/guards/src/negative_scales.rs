@@ -10,7 +10,7 @@ use datafusion::logical_expr::expr::{Cast, TryCast};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::{AnalysisRule, Answer, Case, Guard};
+use super::{AnalysisRule, Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Comparisons and means of decimals with a negative scale panic",
@@ -20,8 +20,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &[],
         sql: "SELECT arrow_cast(1, 'Decimal128(10, -2)') = 100",
-        right: Answer::Error("DECIMAL(12, 0)"),
-        theirs: Answer::Panic,
+        right: CaseOutcome::Error("DECIMAL(12, 0)"),
+        theirs: CaseOutcome::Panic,
     }],
 };
 

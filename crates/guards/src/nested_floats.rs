@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
 
 use super::comparisons::is_comparison;
 use super::wrapped_functions::{Change, changed};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "−0.0 differs from 0.0 in NULLIF, CASE x WHEN, lists and structs",
@@ -32,27 +32,27 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[NEGATIVE_ZERO],
             sql: "SELECT nullif(x, 0.0), nullif(x, 0), CASE x WHEN 0.0 THEN 'zero' END FROM negative_zero",
-            right: Answer::Rows(&["NULL, NULL, zero"]),
-            theirs: Answer::Rows(&["-0.0, -0.0, NULL"]),
+            right: CaseOutcome::Rows(&["NULL, NULL, zero"]),
+            theirs: CaseOutcome::Rows(&["-0.0, -0.0, NULL"]),
         },
         Case {
             setup: &[NEGATIVE_ZERO],
             sql: "SELECT [x] = [0.0], array_position([0.0, 1.0], x) FROM negative_zero",
-            right: Answer::Rows(&["true, 1"]),
-            theirs: Answer::Rows(&["false, NULL"]),
+            right: CaseOutcome::Rows(&["true, 1"]),
+            theirs: CaseOutcome::Rows(&["false, NULL"]),
         },
         Case {
             setup: &[NEGATIVE_ZERO],
             sql: "SELECT count(*) FROM (SELECT DISTINCT l FROM (SELECT [x] AS l FROM negative_zero UNION ALL \
                   SELECT [0.0]) t) t",
-            right: Answer::Rows(&["1"]),
-            theirs: Answer::Rows(&["2"]),
+            right: CaseOutcome::Rows(&["1"]),
+            theirs: CaseOutcome::Rows(&["2"]),
         },
         Case {
             setup: &[],
             sql: "SELECT nullif(-CAST('NaN' AS DOUBLE), CAST('NaN' AS DOUBLE))",
-            right: Answer::Rows(&["NULL"]),
-            theirs: Answer::Rows(&["NaN"]),
+            right: CaseOutcome::Rows(&["NULL"]),
+            theirs: CaseOutcome::Rows(&["NaN"]),
         },
     ],
 };

@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, Join, LogicalPlan, Projection};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::{Answer, Case, Guard, LogicalRule, rule};
+use super::{Case, CaseOutcome, Guard, LogicalRule, rule};
 
 pub(super) const GUARD: Guard = Guard {
     title: "IS NOT DISTINCT FROM of one join changes the equality of others",
@@ -19,15 +19,15 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[T],
             sql: "SELECT x.a, x.b FROM null_keys x JOIN null_keys y ON (x.a IS NOT DISTINCT FROM y.a) \
                   WHERE x.b = y.b",
-            right: Answer::Rows(&["1, 1", "2, 2", "NULL, 3"]),
-            theirs: Answer::Rows(&["1, 1", "2, 2", "NULL, 3", "1, NULL"]),
+            right: CaseOutcome::Rows(&["1, 1", "2, 2", "NULL, 3"]),
+            theirs: CaseOutcome::Rows(&["1, 1", "2, 2", "NULL, 3", "1, NULL"]),
         },
         Case {
             setup: &[T],
             sql: "SELECT x.a, z.b FROM null_keys x JOIN null_keys y ON (x.a IS NOT DISTINCT FROM y.a) \
                   JOIN null_keys z ON y.b = z.b WHERE z.b = 3",
-            right: Answer::Rows(&["NULL, 3"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["NULL, 3"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
     ],
 };

@@ -22,7 +22,7 @@ use datafusion::physical_plan::{
     InputDistributionRequirements, PlanProperties, StatisticsArgs,
 };
 
-use super::{Answer, Case, Guard, PhysicalRule, insert_around};
+use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_around};
 use crate::without_expressions;
 
 pub(super) const GUARD: Guard = Guard {
@@ -33,14 +33,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[NUMBERS],
             sql: "SELECT * FROM (SELECT a FROM offset_n LIMIT 4 OFFSET 3) ORDER BY a",
-            right: Answer::Rows(&["4", "5", "6", "7"]),
-            theirs: Answer::Rows(&["4"]),
+            right: CaseOutcome::Rows(&["4", "5", "6", "7"]),
+            theirs: CaseOutcome::Rows(&["4"]),
         },
         Case {
             setup: &[NUMBERS],
             sql: "SELECT row_number() OVER (ORDER BY a) AS rn, a FROM (SELECT a FROM offset_n LIMIT 5 OFFSET 5)",
-            right: Answer::Rows(&["1, 6", "2, 7", "3, 8", "4, 9", "5, 10"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["1, 6", "2, 7", "3, 8", "4, 9", "5, 10"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
     ],
 };

@@ -6,7 +6,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, VisitorMut};
 
 use super::chain::{Chain, null};
-use super::{Answer, Case, Guard, visit};
+use super::{Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "`||` binds more strongly than + and −, and & more strongly than |",
@@ -16,8 +16,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &[],
         sql: "SELECT 1 + 1 || 'x', 1 | 2 & 4",
-        right: Answer::Rows(&["2x, 0"]),
-        theirs: Answer::Error("Int64"),
+        right: CaseOutcome::Rows(&["2x, 0"]),
+        theirs: CaseOutcome::Error("Int64"),
     }],
 };
 

@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut,
 };
 
-use super::{Answer, Case, Guard, visit};
+use super::{Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "ORDER BY ALL is refused",
@@ -29,20 +29,20 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT b, a FROM order_all ORDER BY ALL",
-            right: Answer::Rows(&["1, 2", "1, 3", "2, 1"]),
-            theirs: Answer::Error("No field named"),
+            right: CaseOutcome::Rows(&["1, 2", "1, 3", "2, 1"]),
+            theirs: CaseOutcome::Error("No field named"),
         },
         Case {
             setup: &[T],
             sql: "SELECT *, a + b FROM order_all ORDER BY ALL DESC LIMIT 2",
-            right: Answer::Rows(&["3, 1, 4", "2, 1, 3"]),
-            theirs: Answer::Error("No field named"),
+            right: CaseOutcome::Rows(&["3, 1, 4", "2, 1, 3"]),
+            theirs: CaseOutcome::Error("No field named"),
         },
         Case {
             setup: &[T],
             sql: "SELECT b, sum(a) FROM order_all GROUP BY b UNION ALL SELECT NULL, 7 ORDER BY ALL NULLS FIRST",
-            right: Answer::Rows(&["NULL, 7", "1, 5", "2, 1"]),
-            theirs: Answer::Error("No field named"),
+            right: CaseOutcome::Rows(&["NULL, 7", "1, 5", "2, 1"]),
+            theirs: CaseOutcome::Error("No field named"),
         },
     ],
 };

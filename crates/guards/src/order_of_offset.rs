@@ -11,7 +11,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::sorts::sort::SortExec;
 
-use super::{Answer, Case, Guard, PhysicalRule, insert_around};
+use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_around};
 
 pub(super) const GUARD: Guard = Guard {
     title: "ORDER BY … OFFSET without LIMIT loses its order in a subquery",
@@ -21,14 +21,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[MANY],
             sql: "SELECT sum(c) FROM (SELECT c, v FROM offset_u ORDER BY v, c OFFSET 3) x",
-            right: Answer::Rows(&["499488"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["499488"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[MANY],
             sql: "WITH x AS (SELECT c, v FROM offset_u ORDER BY v, c OFFSET 990) SELECT min(c) FROM x",
-            right: Answer::Rows(&["938"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["938"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

@@ -11,7 +11,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use super::{Answer, Case, Guard, PhysicalRule};
+use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
@@ -23,14 +23,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT a AS x, a AS y FROM unions UNION ALL SELECT b AS x, b AS y FROM unions ORDER BY x, y",
-            right: Answer::Rows(&["1, 1", "2, 2", "3, 3", "4, 4", "5, 5", "5, 5"]),
-            theirs: Answer::Error("SanityCheckPlan"),
+            right: CaseOutcome::Rows(&["1, 1", "2, 2", "3, 3", "4, 4", "5, 5", "5, 5"]),
+            theirs: CaseOutcome::Error("SanityCheckPlan"),
         },
         Case {
             setup: &[T],
             sql: "SELECT a, b FROM unions WHERE a = b UNION ALL SELECT b, a FROM unions WHERE a < b ORDER BY 1, 2",
-            right: Answer::Rows(&["3, 1", "4, 2", "5, 5"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["3, 1", "4, 2", "5, 5"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

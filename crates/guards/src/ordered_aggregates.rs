@@ -5,7 +5,7 @@ use datafusion::logical_expr::AggregateUDF;
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 
 use super::wrapped_functions::{AggregateChange, changed_aggregate};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Two STRING_AGG with different orders cannot be in one SELECT",
@@ -15,8 +15,8 @@ pub(super) const GUARD: Guard = Guard {
         setup: &[],
         sql: "SELECT string_agg(s, '|' ORDER BY i), string_agg(s, '|' ORDER BY i DESC), \
               string_agg(DISTINCT s, ',' ORDER BY s) FROM (VALUES (2, 'a'), (1, 'b'), (3, 'a')) t(i, s)",
-        right: Answer::Rows(&["b|a|a, a|a|b, a,b"]),
-        theirs: Answer::Error("Conflicting ordering requirements"),
+        right: CaseOutcome::Rows(&["b|a|a, a|a|b, a,b"]),
+        theirs: CaseOutcome::Error("Conflicting ordering requirements"),
     }],
 };
 

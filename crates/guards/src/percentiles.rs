@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 
 use super::wrapped_functions::{AggregateChange, changed_aggregate};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "`percentile_cont` cuts the weights of two values to six digits",
@@ -29,23 +29,23 @@ pub(super) const GUARD: Guard = Guard {
             ],
             sql: "SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY x DESC), quantile_cont(x, 0.3), \
                   percentile_cont(0.7) WITHIN GROUP (ORDER BY x) FROM quarters_of",
-            right: Answer::Rows(&["300000.0, 900000.0, 2100000.0"]),
-            theirs: Answer::Rows(&["299999.0, 899999.0, 2099999.0"]),
+            right: CaseOutcome::Rows(&["300000.0, 900000.0, 2100000.0"]),
+            theirs: CaseOutcome::Rows(&["299999.0, 899999.0, 2099999.0"]),
         },
         Case {
             setup: &[],
             sql: "SELECT g, percentile_cont(0.7) WITHIN GROUP (ORDER BY x), percentile_cont(DISTINCT x, 0.7) \
                   FROM (VALUES (1, 0.0), (1, 10.0), (1, 20.0), (1, 30.0), (2, 5.0), (2, NULL)) t(g, x) \
                   GROUP BY g ORDER BY g",
-            right: Answer::Rows(&["1, 21.0, 21.0", "2, 5.0, 5.0"]),
-            theirs: Answer::Rows(&["1, 20.99999, 20.99999", "2, 5.0, 5.0"]),
+            right: CaseOutcome::Rows(&["1, 21.0, 21.0", "2, 5.0, 5.0"]),
+            theirs: CaseOutcome::Rows(&["1, 20.99999, 20.99999", "2, 5.0, 5.0"]),
         },
         Case {
             setup: &[],
             sql: "SELECT percentile_cont(x, 0.7) OVER (ORDER BY i ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) \
                   FROM (VALUES (1, 0.0), (2, 10.0), (3, 20.0), (4, 30.0), (5, 40.0)) t(i, x) ORDER BY i",
-            right: Answer::Rows(&["0.0", "7.0", "14.0", "21.0", "31.0"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["0.0", "7.0", "14.0", "21.0", "31.0"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

@@ -1,6 +1,6 @@
 //! Refuses piecewise merge joins.
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 /// The guard of a setting that `SET` refuses, see `option_values.rs`.
 pub(super) const GUARD: Guard = Guard {
@@ -14,7 +14,7 @@ pub(super) const GUARD: Guard = Guard {
             "SET datafusion.optimizer.enable_piecewise_merge_join = true",
         ],
         sql: "SELECT * FROM pwmj_l LEFT JOIN pwmj_r ON a < b",
-        right: Answer::Error("cannot be true"),
-        theirs: Answer::Rows(&["1, 2", "1, 3"]),
+        right: CaseOutcome::Error("cannot be true"),
+        theirs: CaseOutcome::Rows(&["1, 2", "1, 3"]),
     }],
 };

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{DateTimeField, Expr, Interval, Value, VisitorMut};
 
-use super::{Answer, Case, Guard, visit};
+use super::{Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "An INTERVAL cannot be given in quarters",
@@ -15,8 +15,8 @@ pub(super) const GUARD: Guard = Guard {
         setup: &[],
         sql: "SELECT DATE '2024-01-31' + INTERVAL '1 quarter', DATE '2024-01-31' - INTERVAL '2' QUARTER, \
               DATE '2024-01-31' + INTERVAL '-1 quarters 2 days'",
-        right: Answer::Rows(&["2024-04-30, 2023-07-31, 2023-11-02"]),
-        theirs: Answer::Error("interval"),
+        right: CaseOutcome::Rows(&["2024-04-30, 2023-07-31, 2023-11-02"]),
+        theirs: CaseOutcome::Error("interval"),
     }],
 };
 

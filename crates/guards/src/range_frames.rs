@@ -7,7 +7,7 @@ use datafusion::logical_expr::{
 };
 
 use super::exact::{Number, places};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "RANGE frames at the edge of a type hold the rows of NULL, and those of parts of a second other rows",
@@ -18,30 +18,48 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT x, count(*) OVER (ORDER BY x RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) \
                   FROM (SELECT CAST(x AS INT) AS x FROM (VALUES (2147483647), (NULL), (2147483646), (-2147483648)) t(x)) u",
-            right: Answer::Rows(&["-2147483648, 1", "2147483646, 2", "2147483647, 2", "NULL, 1"]),
-            theirs: Answer::Rows(&["-2147483648, 1", "2147483646, 2", "2147483647, 3", "NULL, 1"]),
+            right: CaseOutcome::Rows(&[
+                "-2147483648, 1",
+                "2147483646, 2",
+                "2147483647, 2",
+                "NULL, 1",
+            ]),
+            theirs: CaseOutcome::Rows(&[
+                "-2147483648, 1",
+                "2147483646, 2",
+                "2147483647, 3",
+                "NULL, 1",
+            ]),
         },
         Case {
             setup: &[],
             sql: "SELECT x, count(*) OVER (ORDER BY x RANGE BETWEEN CURRENT ROW AND 5 FOLLOWING) \
                   FROM (VALUES (9223372036854775807), (NULL), (9223372036854775806)) t(x)",
-            right: Answer::Rows(&["9223372036854775806, 2", "9223372036854775807, 1", "NULL, 1"]),
-            theirs: Answer::Rows(&["9223372036854775806, 3", "9223372036854775807, 2", "NULL, 1"]),
+            right: CaseOutcome::Rows(&[
+                "9223372036854775806, 2",
+                "9223372036854775807, 1",
+                "NULL, 1",
+            ]),
+            theirs: CaseOutcome::Rows(&[
+                "9223372036854775806, 3",
+                "9223372036854775807, 2",
+                "NULL, 1",
+            ]),
         },
         Case {
             setup: &[],
             sql: "SELECT count(*) OVER (ORDER BY d RANGE BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) \
                   FROM (VALUES (CAST('0.5' AS DECIMAL(17, 17)))) t(d)",
-            right: Answer::Rows(&["1"]),
-            theirs: Answer::Error("too large"),
+            right: CaseOutcome::Rows(&["1"]),
+            theirs: CaseOutcome::Error("too large"),
         },
         Case {
             setup: &[],
             sql: "SELECT count(*) OVER (ORDER BY t RANGE BETWEEN INTERVAL '500 milliseconds' PRECEDING AND CURRENT ROW) \
                   FROM (SELECT arrow_cast(t, 'Timestamp(s)') AS t \
                   FROM (VALUES ('2020-01-01T00:00:00'), ('2020-01-01T00:00:01')) v(t)) q",
-            right: Answer::Rows(&["1", "1"]),
-            theirs: Answer::Rows(&["1", "2"]),
+            right: CaseOutcome::Rows(&["1", "1"]),
+            theirs: CaseOutcome::Rows(&["1", "2"]),
         },
     ],
 };

@@ -4,7 +4,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Regular expressions are false for NULL, and lose backslashes",
@@ -15,14 +15,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &["CREATE TABLE texts AS SELECT * FROM (VALUES ('a'), (NULL)) t(s)"],
             sql: "SELECT s ~ '.*' FROM texts",
-            right: Answer::Rows(&["true", "NULL"]),
-            theirs: Answer::Rows(&["true", "false"]),
+            right: CaseOutcome::Rows(&["true", "NULL"]),
+            theirs: CaseOutcome::Rows(&["true", "false"]),
         },
         Case {
             setup: &["CREATE TABLE texts AS SELECT * FROM (VALUES ('a\\b'), ('ab')) t(s)"],
             sql: "SELECT s ~ 'a\\\\b', s ~ '^a\\\\b', s ~ 'a\\\\b|c' FROM texts",
-            right: Answer::Rows(&["true, true, true", "false, false, false"]),
-            theirs: Answer::Rows(&["false, false, false", "true, true, true"]),
+            right: CaseOutcome::Rows(&["true, true, true", "false, false, false"]),
+            theirs: CaseOutcome::Rows(&["false, false, false", "true, true, true"]),
         },
     ],
 };

@@ -9,7 +9,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-use super::{Answer, Case, Guard, LogicalRule};
+use super::{Case, CaseOutcome, Guard, LogicalRule};
 
 pub(super) const GUARD: Guard = Guard {
     title: "An aggregate with ORDER BY a key that it names twice panics or fails, and so does DISTINCT ON",
@@ -19,26 +19,26 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT ON (a) a, b AS x, b AS y FROM repeated_keys ORDER BY a, x, y",
-            right: Answer::Rows(&["1, 1, 1", "2, 3, 3"]),
-            theirs: Answer::Panic,
+            right: CaseOutcome::Rows(&["1, 1, 1", "2, 3, 3"]),
+            theirs: CaseOutcome::Panic,
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT ON (a) a, b FROM repeated_keys ORDER BY a, b DESC, b * 1",
-            right: Answer::Rows(&["1, 2", "2, 3"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 2", "2, 3"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT a, first_value(b ORDER BY b DESC, b) FROM repeated_keys GROUP BY a",
-            right: Answer::Rows(&["1, 2", "2, 3"]),
-            theirs: Answer::Panic,
+            right: CaseOutcome::Rows(&["1, 2", "2, 3"]),
+            theirs: CaseOutcome::Panic,
         },
         Case {
             setup: &[T],
             sql: "SELECT a, string_agg(CAST(b AS VARCHAR), ',' ORDER BY b DESC, b) FROM repeated_keys GROUP BY a",
-            right: Answer::Rows(&["1, 2,1", "2, 3"]),
-            theirs: Answer::Error("column types must match schema types"),
+            right: CaseOutcome::Rows(&["1, 2,1", "2, 3"]),
+            theirs: CaseOutcome::Error("column types must match schema types"),
         },
     ],
 };

@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable, lit};
 
 use super::lossy_casts::cast_function;
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "ROUND of a decimal is planned with other places than it has",
@@ -18,8 +18,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &["CREATE TABLE to_round AS SELECT 1 AS id, CAST('1.25' AS DECIMAL(9,2)) AS d"],
         sql: "SELECT CASE WHEN id > 1 THEN round(d, 1) ELSE d END FROM to_round",
-        right: Answer::Rows(&["1.25"]),
-        theirs: Answer::Error("column types must match"),
+        right: CaseOutcome::Rows(&["1.25"]),
+        theirs: CaseOutcome::Error("column types must match"),
     }],
 };
 

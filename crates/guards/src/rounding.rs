@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 
 use super::wrapped_functions::{Change, changed};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "CEIL and FLOOR of a decimal have no room for one more digit",
@@ -25,14 +25,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "SELECT ceil(x), floor(-x) FROM (VALUES (CAST('999.8' AS DECIMAL(4,1)))) t(x)",
-            right: Answer::Rows(&["1000, -1000"]),
-            theirs: Answer::Error("overflow"),
+            right: CaseOutcome::Rows(&["1000, -1000"]),
+            theirs: CaseOutcome::Error("overflow"),
         },
         Case {
             setup: &[],
             sql: "SELECT ceil(x), floor(x) FROM (VALUES (CAST('0.00000000000000001' AS DECIMAL(17,17)))) t(x)",
-            right: Answer::Rows(&["1, 0"]),
-            theirs: Answer::Error("overflow"),
+            right: CaseOutcome::Rows(&["1, 0"]),
+            theirs: CaseOutcome::Error("overflow"),
         },
     ],
 };

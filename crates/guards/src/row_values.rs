@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-use super::{Answer, Case, Guard, visit};
+use super::{Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Comparisons of rows with NULL, and rows beside subqueries",
@@ -25,37 +25,42 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[T, U],
             sql: "SELECT a, b FROM row_t WHERE (a, b) IN (SELECT x, y FROM row_u)",
-            right: Answer::Rows(&["1, 1"]),
-            theirs: Answer::Error("Too many columns"),
+            right: CaseOutcome::Rows(&["1, 1"]),
+            theirs: CaseOutcome::Error("Too many columns"),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a, b FROM row_t WHERE (a, b) NOT IN (SELECT x, y FROM row_u)",
-            right: Answer::Rows(&["2, 2"]),
-            theirs: Answer::Error("Too many columns"),
+            right: CaseOutcome::Rows(&["2, 2"]),
+            theirs: CaseOutcome::Error("Too many columns"),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a, b, (a, b) IN (SELECT x, y FROM row_u) FROM row_t",
-            right: Answer::Rows(&["1, 1, true", "1, NULL, NULL", "2, 2, false", "NULL, 3, NULL"]),
-            theirs: Answer::Error("Too many columns"),
+            right: CaseOutcome::Rows(&[
+                "1, 1, true",
+                "1, NULL, NULL",
+                "2, 2, false",
+                "NULL, 3, NULL",
+            ]),
+            theirs: CaseOutcome::Error("Too many columns"),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a, b FROM row_t WHERE (a, b) = (SELECT x, y FROM row_u WHERE y = 1)",
-            right: Answer::Rows(&["1, 1"]),
-            theirs: Answer::Error("Too many columns"),
+            right: CaseOutcome::Rows(&["1, 1"]),
+            theirs: CaseOutcome::Error("Too many columns"),
         },
         Case {
             setup: &[T],
             sql: "SELECT (a, b) = (1, 1), (a, b) < (2, 2), (a, b) NOT IN ((1, 1), (2, 3)) FROM row_t ORDER BY a, b",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "true, true, false",
                 "NULL, true, NULL",
                 "false, false, true",
                 "false, NULL, NULL",
             ]),
-            theirs: Answer::Rows(&[
+            theirs: CaseOutcome::Rows(&[
                 "true, true, false",
                 "false, true, true",
                 "false, false, true",
@@ -65,8 +70,8 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[U],
             sql: "SELECT '2' < ANY (SELECT y FROM row_u), '2' >= ALL (SELECT y FROM row_u)",
-            right: Answer::Rows(&["true, false"]),
-            theirs: Answer::Error("SetComparison"),
+            right: CaseOutcome::Rows(&["true, false"]),
+            theirs: CaseOutcome::Error("SetComparison"),
         },
     ],
 };

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::{AnalysisRule, Answer, Case, Guard};
+use super::{AnalysisRule, Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "EXCEPT ALL and INTERSECT ALL do not count equal rows",
@@ -22,15 +22,15 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "SELECT * FROM (VALUES (1), (1), (2)) l(x) EXCEPT ALL SELECT * FROM (VALUES (1)) r(x)",
-            right: Answer::Rows(&["1", "2"]),
-            theirs: Answer::Rows(&["2"]),
+            right: CaseOutcome::Rows(&["1", "2"]),
+            theirs: CaseOutcome::Rows(&["2"]),
         },
         Case {
             setup: &[],
             sql: "SELECT * FROM (VALUES (1), (NULL), (NULL)) l(x) INTERSECT ALL \
                   SELECT * FROM (VALUES (CAST(NULL AS BIGINT)), (2)) r(x)",
-            right: Answer::Rows(&["NULL"]),
-            theirs: Answer::Rows(&["NULL", "NULL"]),
+            right: CaseOutcome::Rows(&["NULL"]),
+            theirs: CaseOutcome::Rows(&["NULL", "NULL"]),
         },
     ],
 };

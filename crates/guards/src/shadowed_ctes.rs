@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::names::normal;
-use super::{Answer, Case, Guard, visit};
+use super::{Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "A WITH inside another one of the same name is refused",
@@ -19,23 +19,23 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "WITH a AS (SELECT 1 AS x) SELECT (WITH a AS (SELECT 2 AS x) SELECT x FROM a), x FROM a",
-            right: Answer::Rows(&["2, 1"]),
-            theirs: Answer::Error("specified more than once"),
+            right: CaseOutcome::Rows(&["2, 1"]),
+            theirs: CaseOutcome::Error("specified more than once"),
         },
         Case {
             setup: &[],
             sql: "WITH a AS (SELECT 1 AS x), b AS (WITH a AS (SELECT a.x + 1 AS x FROM a) SELECT a.x * 10 AS x FROM a) \
                   SELECT a.x, b.x FROM a, b",
-            right: Answer::Rows(&["1, 20"]),
-            theirs: Answer::Error("specified more than once"),
+            right: CaseOutcome::Rows(&["1, 20"]),
+            theirs: CaseOutcome::Error("specified more than once"),
         },
         Case {
             setup: &[],
             sql: "WITH RECURSIVE a AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM a WHERE x < 3) SELECT sum(x) FROM a \
                   WHERE x > (WITH RECURSIVE a AS (SELECT 1 AS x UNION ALL SELECT x + x FROM a WHERE x < 3) \
                   SELECT max(x) FROM a WHERE EXISTS (WITH a AS (SELECT 7 AS x) SELECT 1 FROM a WHERE x = 7)) - 2",
-            right: Answer::Rows(&["3"]),
-            theirs: Answer::Error("specified more than once"),
+            right: CaseOutcome::Rows(&["3"]),
+            theirs: CaseOutcome::Error("specified more than once"),
         },
     ],
 };

@@ -23,7 +23,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use super::wrapped_functions::{
     AggregateChange, Change, ChangedResult, ChangedResults, changed, changed_aggregate,
 };
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Differences of row numbers and ranks wrap around, and their quotients have fractions",
@@ -35,28 +35,28 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT r - lag(r) OVER (ORDER BY x DESC), r / 2, -r FROM (SELECT x, row_number() OVER (ORDER BY x) AS r \
                   FROM (VALUES (1), (2), (3)) v(x)) t ORDER BY r",
-            right: Answer::Rows(&["-1, 0, -1", "-1, 1, -2", "NULL, 1, -3"]),
-            theirs: Answer::Error("signed"),
+            right: CaseOutcome::Rows(&["-1, 0, -1", "-1, 1, -2", "NULL, 1, -3"]),
+            theirs: CaseOutcome::Error("signed"),
         },
         Case {
             setup: &[],
             sql: "SELECT rank() OVER (ORDER BY x) - dense_rank() OVER (ORDER BY x DESC), \
                   ntile(2) OVER (ORDER BY x) - 2 FROM (VALUES (1), (2), (3)) v(x) ORDER BY x",
-            right: Answer::Rows(&["-2, -1", "0, -1", "2, 0"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["-2, -1", "0, -1", "2, 0"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[],
             sql: "SELECT array_length(x) - array_length(y), cardinality(x) / 2, array_position(x, 1) - 2 \
                   FROM (VALUES ([1], [2, 3])) t(x, y)",
-            right: Answer::Rows(&["-1, 0, -1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["-1, 0, -1"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[],
             sql: "SELECT approx_distinct(x) - regr_count(y, y) - 1 FROM (VALUES (1, CAST(1 AS DOUBLE))) t(x, y)",
-            right: Answer::Rows(&["-1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["-1"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

@@ -6,7 +6,7 @@ use datafusion::common::{Result, plan_datafusion_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, ValueWithSpan, VisitorMut};
 
-use super::{Answer, Case, Guard, visit};
+use super::{Case, CaseOutcome, Guard, visit};
 
 pub(super) const GUARD: Guard = Guard {
     title: "SIMILAR TO finds its pattern anywhere in a text, and does not know `%` and `_`",
@@ -18,8 +18,8 @@ pub(super) const GUARD: Guard = Guard {
         setup: &[],
         sql: "SELECT 'abc' SIMILAR TO 'b', 'abc' SIMILAR TO 'a%', 'a.c' SIMILAR TO 'a_c', 'abc' SIMILAR TO 'a.c', \
               'b' NOT SIMILAR TO 'a|b'",
-        right: Answer::Rows(&["false, true, true, false, false"]),
-        theirs: Answer::Rows(&["true, false, false, true, false"]),
+        right: CaseOutcome::Rows(&["false, true, true, false, false"]),
+        theirs: CaseOutcome::Rows(&["true, false, false, true, false"]),
     }],
 };
 

@@ -9,7 +9,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 
-use super::{Answer, Case, Guard, PhysicalRule};
+use super::{Case, CaseOutcome, Guard, PhysicalRule};
 
 pub(super) const GUARD: Guard = Guard {
     title: "SELECT DISTINCT … LIMIT with a window function fails",
@@ -18,8 +18,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &["CREATE TABLE envs AS SELECT * FROM (VALUES ('a'), ('a'), ('b')) v(env)"],
         sql: "SELECT DISTINCT env, count(*) OVER (PARTITION BY env) AS n FROM envs LIMIT 30",
-        right: Answer::Rows(&["a, 2", "b, 1"]),
-        theirs: Answer::Error("Ordering direction required"),
+        right: CaseOutcome::Rows(&["a, 2", "b, 1"]),
+        theirs: CaseOutcome::Error("Ordering direction required"),
     }],
 };
 

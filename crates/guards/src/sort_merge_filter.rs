@@ -11,7 +11,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::SortMergeJoinExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 
-use super::{Answer, Case, Guard, PhysicalRule};
+use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
@@ -25,8 +25,8 @@ pub(super) const GUARD: Guard = Guard {
             "SET datafusion.optimizer.prefer_hash_join = false",
         ],
         sql: "SELECT * FROM smj_l LEFT JOIN smj_r ON a = c AND b < d",
-        right: Answer::Rows(&["1, 1, 1, 2", "2, 5, NULL, NULL"]),
-        theirs: Answer::Error("declared as non-nullable"),
+        right: CaseOutcome::Rows(&["1, 1, 1, 2", "2, 5, NULL, NULL"]),
+        theirs: CaseOutcome::Error("declared as non-nullable"),
     }],
 };
 

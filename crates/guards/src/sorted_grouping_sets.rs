@@ -10,7 +10,7 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrderMode};
 
-use super::{Answer, Case, Guard, PhysicalRule};
+use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
 
 pub(super) const GUARD: Guard = Guard {
@@ -25,8 +25,8 @@ pub(super) const GUARD: Guard = Guard {
         ],
         sql: "SELECT c1, max(c0) FROM (SELECT DISTINCT x AS c0, x AS c1 FROM sets_t ORDER BY c0, c1 LIMIT 1) t \
               GROUP BY GROUPING SETS ((c1), (c0), ())",
-        right: Answer::Rows(&["1, 1", "NULL, 1", "NULL, 1"]),
-        theirs: Answer::Varies,
+        right: CaseOutcome::Rows(&["1, 1", "NULL, 1", "NULL, 1"]),
+        theirs: CaseOutcome::Varies,
     }],
 };
 

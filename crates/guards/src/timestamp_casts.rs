@@ -14,7 +14,7 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, Operator, binary_expr};
 
 use super::exact::places;
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Casts of timestamps round up before 1970, show UTC as local time, and fail where clocks change",
@@ -27,8 +27,8 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT CAST(arrow_cast(t, 'Timestamp(ms)') AS TIMESTAMP(0)) \
                   FROM (VALUES ('0001-01-01T12:34:56.120'), ('1969-12-31T23:59:59.5')) v(t)",
-            right: Answer::Rows(&["0001-01-01T12:34:56", "1969-12-31T23:59:59"]),
-            theirs: Answer::Rows(&["0001-01-01T12:34:57", "1970-01-01T00:00:00"]),
+            right: CaseOutcome::Rows(&["0001-01-01T12:34:56", "1969-12-31T23:59:59"]),
+            theirs: CaseOutcome::Rows(&["0001-01-01T12:34:57", "1970-01-01T00:00:00"]),
         },
         Case {
             setup: &[
@@ -37,10 +37,10 @@ pub(super) const GUARD: Guard = Guard {
                  TIMESTAMP '2024-07-02 01:30:00' AS n",
             ],
             sql: "SELECT CAST(t AS TIMESTAMP), CAST(t - n AS VARCHAR), t = n, t > DATE '2024-07-02' FROM instants",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "2024-07-02T01:30:00, 0 days 0 hours 0 mins 0.000000000 secs, true, true",
             ]),
-            theirs: Answer::Rows(&[
+            theirs: CaseOutcome::Rows(&[
                 "2024-07-01T23:30:00, 0 days -2 hours 0 mins 0.000000000 secs, true, false",
             ]),
         },
@@ -48,11 +48,11 @@ pub(super) const GUARD: Guard = Guard {
             setup: &["SET datafusion.execution.time_zone = 'Europe/Berlin'"],
             sql: "SELECT CAST(CAST(t AS TIMESTAMP) AS TIMESTAMPTZ) AS a, CAST(t AS TIMESTAMPTZ) AS b \
                   FROM (VALUES ('2024-03-31 02:30:00'), ('2024-10-27 02:30:00')) v(t)",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "2024-03-31T03:30:00+02:00, 2024-03-31T03:30:00+02:00",
                 "2024-10-27T02:30:00+01:00, 2024-10-27T02:30:00+01:00",
             ]),
-            theirs: Answer::Error("timezone"),
+            theirs: CaseOutcome::Error("timezone"),
         },
     ],
 };

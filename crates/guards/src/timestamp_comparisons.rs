@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 };
 
 use super::exact::{Number, UnitType, places};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "Timestamps and dates are compared with a rounded instant, or fail beyond the year 2262",
@@ -31,28 +31,28 @@ pub(super) const GUARD: Guard = Guard {
             ],
             sql: "SELECT ts = TIMESTAMP '2001-01-14 00:00:00.5', ts < TIMESTAMP '2001-01-14 00:00:00.5', \
                   ts IN (TIMESTAMP '2001-01-14 00:00:00.5') FROM seconds",
-            right: Answer::Rows(&["false, true, false"]),
-            theirs: Answer::Rows(&["true, false, true"]),
+            right: CaseOutcome::Rows(&["false, true, false"]),
+            theirs: CaseOutcome::Rows(&["true, false, true"]),
         },
         Case {
             setup: &[
                 "CREATE TABLE for_ever AS SELECT arrow_cast('9999-12-31T00:00:00', 'Timestamp(s)') AS valid_to",
             ],
             sql: "SELECT valid_to = '9999-12-31' FROM for_ever",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Error("9999-12-31"),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Error("9999-12-31"),
         },
         Case {
             setup: &["CREATE TABLE now_and_then AS SELECT CAST('2024-01-01' AS TIMESTAMP(6)) AS t"],
             sql: "SELECT t < TIMESTAMPTZ '9999-12-31 12:34:56+01:00', t > TIMESTAMPTZ '0001-01-01 00:00:00' FROM now_and_then",
-            right: Answer::Rows(&["true, true"]),
-            theirs: Answer::Error("9999-12-31"),
+            right: CaseOutcome::Rows(&["true, true"]),
+            theirs: CaseOutcome::Error("9999-12-31"),
         },
         Case {
             setup: &["CREATE TABLE for_ever AS SELECT DATE '9999-12-31' AS valid_to"],
             sql: "SELECT valid_to > now() FROM for_ever",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Error("Date32"),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Error("Date32"),
         },
     ],
 };

@@ -2,7 +2,7 @@
 
 use datafusion::common::config::ConfigOptions;
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "MIN or MAX of groups by a float, with ORDER BY … LIMIT, panics on NaN",
@@ -13,8 +13,8 @@ pub(super) const GUARD: Guard = Guard {
             "CREATE TABLE nan_groups AS SELECT * FROM (VALUES ('NaN'::DOUBLE, 1), ('NaN'::DOUBLE, 2), (1.0, 3)) t(g, v)",
         ],
         sql: "SELECT g, max(v) AS m FROM nan_groups GROUP BY g ORDER BY m DESC LIMIT 2",
-        right: Answer::Rows(&["1.0, 3", "NaN, 2"]),
-        theirs: Answer::Varies,
+        right: CaseOutcome::Rows(&["1.0, 3", "NaN, 2"]),
+        theirs: CaseOutcome::Varies,
     }],
 };
 

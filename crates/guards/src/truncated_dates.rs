@@ -14,7 +14,7 @@ use datafusion::scalar::ScalarValue;
 use super::date_trunc;
 use super::exact::places;
 use super::wrapped_functions::{Change, changed};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "date_trunc fails before 1677 and after 2262",
@@ -25,8 +25,8 @@ pub(super) const GUARD: Guard = Guard {
         setup: &["CREATE TABLE for_ever AS SELECT DATE '9999-12-31' AS d, \
                  arrow_cast('0001-01-03T10:00:00.5', 'Timestamp(ms)') AS t"],
         sql: "SELECT date_trunc('month', d), date_trunc('year', t) FROM for_ever",
-        right: Answer::Rows(&["9999-12-01T00:00:00, 0001-01-01T00:00:00"]),
-        theirs: Answer::Error("range"),
+        right: CaseOutcome::Rows(&["9999-12-01T00:00:00, 0001-01-01T00:00:00"]),
+        theirs: CaseOutcome::Error("range"),
     }],
 };
 

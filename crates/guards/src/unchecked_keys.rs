@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, Statement as Sql, TableConstraint,
 };
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "PRIMARY KEY is believed and not checked",
@@ -16,14 +16,14 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &["CREATE TABLE keyed(x INT PRIMARY KEY, y INT) AS VALUES (1, 1), (1, 2)"],
             sql: "SELECT DISTINCT x FROM keyed",
-            right: Answer::Rows(&["1"]),
-            theirs: Answer::Rows(&["1", "1"]),
+            right: CaseOutcome::Rows(&["1"]),
+            theirs: CaseOutcome::Rows(&["1", "1"]),
         },
         Case {
             setup: &["CREATE TABLE keyed(x INT, y INT, PRIMARY KEY (x)) AS VALUES (1, 1), (1, 2)"],
             sql: "SELECT count(*) FROM (SELECT x, y FROM keyed GROUP BY x, y) d",
-            right: Answer::Rows(&["2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["2"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Literal;
 
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "LEAD and LAG with IGNORE NULLS, and LAG with a negative offset before LIMIT",
@@ -27,7 +27,7 @@ pub(super) const GUARD: Guard = Guard {
             setup: &[V],
             sql: "SELECT id, lead(v, 2) IGNORE NULLS OVER (ORDER BY id), lag(v, -2, -1) IGNORE NULLS OVER (ORDER BY id) \
                   FROM shifts ORDER BY id",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "1, 30, 30",
                 "2, 40, 40",
                 "3, 70, 70",
@@ -38,22 +38,22 @@ pub(super) const GUARD: Guard = Guard {
                 "8, NULL, -1",
                 "9, NULL, -1",
             ]),
-            theirs: Answer::Varies,
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[V],
             sql: "SELECT id, lag(v, -1) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) \
                   FROM shifts ORDER BY id LIMIT 1",
-            right: Answer::Rows(&["1, 20"]),
-            theirs: Answer::Rows(&["1, NULL"]),
+            right: CaseOutcome::Rows(&["1, 20"]),
+            theirs: CaseOutcome::Rows(&["1, NULL"]),
         },
         Case {
             setup: &[V],
             sql: "SELECT id, lead(v) IGNORE NULLS OVER \
                   (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) \
                   FROM shifts WHERE id IN (4, 5, 6, 7) ORDER BY id LIMIT 1",
-            right: Answer::Rows(&["4, 70"]),
-            theirs: Answer::Rows(&["4, NULL"]),
+            right: CaseOutcome::Rows(&["4, 70"]),
+            theirs: CaseOutcome::Rows(&["4, NULL"]),
         },
     ],
 };

@@ -9,7 +9,7 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ScalarUDF};
 
 use super::wrapped_functions::{Change, changed, is_changed};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "The year of a timestamp is less than 9999 for no row",
@@ -19,8 +19,8 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &["CREATE TABLE years AS SELECT TIMESTAMP '1995-05-05 00:00:00' AS ts"],
         sql: "SELECT count(*) FROM years WHERE extract(year FROM ts) < 9999",
-        right: Answer::Rows(&["1"]),
-        theirs: Answer::Rows(&["0"]),
+        right: CaseOutcome::Rows(&["1"]),
+        theirs: CaseOutcome::Rows(&["0"]),
     }],
 };
 

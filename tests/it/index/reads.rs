@@ -59,7 +59,7 @@ async fn indexes_are_listed_at_the_same_time_as_the_objects() {
     let store = Store::start_with(|server| server.latency(latency)).await;
     let engine = store.engine(Scan::Index).await;
     numbers(&store, &engine, 2, 10).await;
-    let query = engine.profile("SELECT v FROM n WHERE k = 3").await.unwrap();
+    let query = engine.query_recorded("SELECT v FROM n WHERE k = 3").await.unwrap();
     query.start().await.unwrap().try_collect::<Vec<_>>().await.unwrap();
     let requests = query.report().unwrap().recorded.requests;
     let lists: Vec<_> = requests.iter().filter(|it| it.kind == RequestKind::List).collect();

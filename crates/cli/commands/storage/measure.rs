@@ -115,7 +115,7 @@ pub(super) async fn measure(
     without_pushdown(engine).await?;
     let mut runs: Vec<MeasuredStages> = Vec::new();
     for _ in 0..rounds {
-        let query = Box::pin(engine.profile(sql)).await?;
+        let query = Box::pin(engine.query_recorded(sql)).await?;
         runs.push(Box::pin(query.measure_stages()).await?);
     }
     runs.sort_by_key(|run| run.took);

@@ -29,7 +29,7 @@ use crate::catalog::partitions::{Partitions, inferred};
 use crate::catalog::table_columns::TableColumns;
 use crate::catalog::url_tables::{check_kinds, check_options, of_bucket};
 use crate::context::file_names::{COMPRESSIONS, TABS};
-use crate::context::listing::{is_hidden, says_kind, with_subfolders};
+use crate::context::listing::{implies_format, is_hidden, with_subfolders};
 use crate::context::not_found::nothing_at;
 use crate::context::notes::{Notes, some_of};
 use crate::index::discovery::ExpectedListing;
@@ -316,7 +316,7 @@ async fn no_columns(
             return Ok(Some(error));
         }
     }
-    if names.is_empty() || names.iter().any(|name| says_kind(name, &command.file_type)) {
+    if names.is_empty() || names.iter().any(|name| implies_format(name, &command.file_type)) {
         let folder = ListingTableUrl::parse(as_url(location)?)?;
         if names.is_empty() || names.iter().any(|name| folder.contains(name, true)) {
             return Ok(None);

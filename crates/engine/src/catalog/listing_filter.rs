@@ -15,7 +15,7 @@ use glob::{MatchOptions, Pattern};
 use object_store::path::Path;
 use url::Url;
 
-use crate::context::listing::{is_hidden, says_kind};
+use crate::context::listing::{implies_format, is_hidden};
 use crate::context::read_layer::{LayeredStores, ReadLayer};
 
 /// Patterns match as in a shell: only `**` spans several folders.
@@ -219,7 +219,7 @@ impl ListingFilter {
 
 /// Returns whether an object is auxiliary: its name is hidden and does not have the extension of this kind.
 fn is_sidecar(path: &Path, kind: &str) -> bool {
-    is_hidden(path) && !says_kind(path, kind)
+    is_hidden(path) && !implies_format(path, kind)
 }
 
 /// Limits listings to the selected objects.

@@ -19,7 +19,7 @@ pub(crate) fn is_hidden(path: &Path) -> bool {
 }
 
 /// Whether the name of an object says that it is of a kind of tables, compressed or not.
-pub(crate) fn says_kind(path: &Path, kind: &str) -> bool {
+pub(crate) fn implies_format(path: &Path, kind: &str) -> bool {
     let name = path.as_ref().to_ascii_lowercase();
     let stem = COMPRESSIONS.iter().find_map(|(suffix, _)| name.strip_suffix(suffix));
     let Some((_, end)) = stem.unwrap_or(&name).rsplit_once('.') else { return false };

@@ -24,14 +24,14 @@ use crate::index::create::{Column, CreateOutcome, collect_text, upload};
 use crate::index::discovery::common_folder;
 use crate::index::key;
 use crate::index::location;
-use crate::index::location::Place;
+use crate::index::location::IndexRoot;
 use crate::index::lookup::{IndexIdentity, OpenIndex};
 use crate::index::rows::collect_rows;
 use crate::index::sort::RUN_BYTES;
 use crate::scan::s3_scan::{as_adaptive_scan, as_index_scan, as_select_scan};
 use crate::store::ranges::REQUESTS;
 use crate::store::staging::StagingStores;
-use crate::text::bad_records::with_place;
+use crate::text::bad_records::with_location;
 use crate::text::format::Format;
 
 /// A table whose objects can have indexes, with its present objects.
@@ -40,7 +40,7 @@ pub struct Indexes {
     engine: Engine,
     scan: FileScanConfig,
     format: Format,
-    place: Place,
+    place: IndexRoot,
     /// The data objects by path.
     objects: BTreeMap<Path, ObjectMeta>,
 }
@@ -161,7 +161,7 @@ impl Indexes {
         };
         let location =
             SluiceOptions::from_options(engine.context.state().config_options()).index_location;
-        let place = Place::of(&scan.object_store_url, &location)?;
+        let place = IndexRoot::for_bucket(&scan.object_store_url, &location)?;
         let files = scan.file_groups.iter().flat_map(|group| group.iter());
         let objects = files
             .filter(|file| file.object_meta.size > 0)
@@ -332,7 +332,7 @@ impl Indexes {
                 let created = this.create_one(&column, &object, &advance).await;
                 let place = || format!("{}, which is not indexed", this.url(&object.location));
                 let created =
-                    created.map_err(|error| with_place(error, &place(), &column.schema))?;
+                    created.map_err(|error| with_location(error, &place(), &column.schema))?;
                 let store = this.store(&this.place.store)?;
                 for path in former {
                     store.delete(&path).await?;
@@ -362,7 +362,7 @@ impl Indexes {
         let stores = StagingStores::new(registry, Arc::clone(open.staging()));
         let to = stores.get_store(self.place.store.as_ref())?;
         let name = location::name_of(column.name(), version, self.tag(column));
-        let path = location::within(&self.place.folder(&object.location), &name);
+        let path = location::path_in(&self.place.folder(&object.location), &name);
         let created = async {
             let advance = advance.as_ref();
             let collected = match self.format {

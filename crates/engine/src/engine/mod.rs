@@ -98,12 +98,12 @@ impl Engine {
     }
 
     /// The same, for a query that is to be shown when it has run: it keeps what was decided, and when
-    /// each of its requests was sent, for [`Query::profile`]. Start it with [`Query::start`].
+    /// each of its requests was sent, for [`Query::query_recorded`]. Start it with [`Query::start`].
     ///
     /// # Errors
     ///
     /// As for [`Engine::query`].
-    pub async fn profile(&self, sql: &str) -> Result<Query> {
+    pub async fn query_recorded(&self, sql: &str) -> Result<Query> {
         self.planned(sql, QueryCounters::with_timeline(), Journal::default()).await
     }
 
@@ -199,7 +199,7 @@ impl Engine {
     /// # Errors
     ///
     /// If DataFusion lacks the rule that ours stand by.
-    pub fn session_of_part(
+    pub fn task_session(
         &self,
         builder: SessionStateBuilder,
         counters: &Arc<QueryCounters>,

@@ -21,7 +21,7 @@ use sluicegate_index::name::{Name, Tag};
 
 use super::key;
 use super::location;
-use super::location::Place;
+use super::location::IndexRoot;
 use super::lookup::{IndexObject, OpenIndex};
 use crate::context::config::{Scan, SluiceOptions};
 use crate::store::endpoint::Endpoint;
@@ -187,7 +187,7 @@ impl ExpectedListing {
 
 /// The index objects below a folder.
 struct Listing {
-    place: Place,
+    place: IndexRoot,
     store: Arc<dyn ObjectStore>,
     objects: Vec<ObjectMeta>,
 }
@@ -195,7 +195,7 @@ struct Listing {
 impl Listing {
     async fn list(state: &dyn Session, data: &ObjectStoreUrl, folder: &Path) -> Result<Self> {
         let ours = SluiceOptions::from_options(state.config_options());
-        let place = Place::of(data, &ours.index_location)?;
+        let place = IndexRoot::for_bucket(data, &ours.index_location)?;
         let store = state.runtime_env().object_store(&place.store)?;
         let objects = store.list(Some(&place.folder(folder))).try_collect().await?;
         Ok(Self { place, store, objects })
@@ -278,7 +278,7 @@ impl FreshIndexes {
     fn new(
         config: &FileScanConfig,
         format: &Format,
-        place: &Place,
+        place: &IndexRoot,
         listed: Vec<ObjectMeta>,
     ) -> Self {
         let mut of_data = std::collections::HashMap::<Path, Vec<(Name, ObjectMeta)>>::new();

@@ -33,20 +33,20 @@ pub fn e_tag(object: &ObjectMeta) -> Option<&str> {
 
 /// The location of the indexes of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct IndexRoot {
     /// The bucket that contains the indexes.
     pub store: ObjectStoreUrl,
     root: Path,
 }
 
-impl Place {
+impl IndexRoot {
     /// The location of the indexes of `data`, a bucket, where `location` is the session's `sluice.index_location`:
     /// empty, or a URL.
     ///
     /// # Errors
     ///
     /// If the location is not a URL of a bucket or of a folder in one.
-    pub fn of(data: &ObjectStoreUrl, location: &str) -> Result<Self> {
+    pub fn for_bucket(data: &ObjectStoreUrl, location: &str) -> Result<Self> {
         if location.is_empty() {
             return Ok(Self { store: data.clone(), root: Path::from(FOLDER) });
         }
@@ -101,7 +101,7 @@ pub fn parse(path: &Path) -> Option<Name> {
 
 /// The path of a name in the folder of a data object.
 #[must_use]
-pub fn within(folder: &Path, name: &Name) -> Path {
+pub fn path_in(folder: &Path, name: &Name) -> Path {
     // The column is already encoded.
     let whole =
         if folder.as_ref().is_empty() { name.to_string() } else { format!("{folder}/{name}") };
@@ -124,8 +124,8 @@ pub fn is_about(name: &Name, column: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn place(location: &str) -> Result<Place> {
-        Place::of(&ObjectStoreUrl::parse("s3://bucket").unwrap(), location)
+    fn place(location: &str) -> Result<IndexRoot> {
+        IndexRoot::for_bucket(&ObjectStoreUrl::parse("s3://bucket").unwrap(), location)
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         for column in ["price", "a.b", "a/b c", "%", "é", "x/../y", "a%20b"] {
             let place = place("").unwrap();
             let data = Path::from("t/a.csv");
-            let path = within(&place.folder(&data), &name_of(column, version, format));
+            let path = path_in(&place.folder(&data), &name_of(column, version, format));
             assert!(path.as_ref().starts_with(".sluice-index/t/a.csv/_"), "{path}");
             let name = parse(&path).unwrap();
             assert!(is_about(&name, column) && !is_about(&name, "x"), "{path}");

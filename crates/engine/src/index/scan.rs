@@ -47,7 +47,7 @@ use crate::store::endpoints::Endpoints;
 use crate::store::multi_range_get::{Fetch, ManyRanges, RangesRead};
 use crate::store::query_counters::QueryCounters;
 use crate::store::ranges::PIECE_BYTES;
-use crate::text::bad_records::with_place;
+use crate::text::bad_records::with_location;
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::times;
 use crate::text::format::{Format, RecordSource};
@@ -548,7 +548,9 @@ impl Shared {
         let opener = times::opener(&source, some, config, partition, BATCH_SIZE)?;
         let rows = opener.open(file)?.await?;
         let columns = Arc::clone(source.table_schema().file_schema());
-        Ok(rows.map_err(move |error: DataFusionError| with_place(error, &place, &columns)).boxed())
+        Ok(rows
+            .map_err(move |error: DataFusionError| with_location(error, &place, &columns))
+            .boxed())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::context::config::{Scan, SluiceOptions};
 use crate::index::discovery::FileIndexes;
 use crate::index::estimate::{CombinedLookup, SelectionEstimate, Shape, best_together, selected};
 use crate::index::filter::{compares, spans_of};
-use crate::index::location::Place;
+use crate::index::location::IndexRoot;
 use crate::index::lookup::top_bytes;
 use crate::index::read_plan::ReadPlan;
 use crate::index::scan::{ColumnLookup, IndexLookup, IndexedSource};
@@ -169,7 +169,7 @@ fn best(
     let several = endpoint.profile().many_ranges && !of_pages;
     let most = if several { ours.ranges_per_request.min(MAX_RANGES) as u32 } else { 1 };
     let reading = ReadPlan::new(request, most);
-    let place = Place::of(&config.object_store_url, &ours.index_location)?;
+    let place = IndexRoot::for_bucket(&config.object_store_url, &ours.index_location)?;
     let assumed = ours.selectivity.assumed();
     let mut about: Vec<Candidate> = Vec::new();
     for column in fresh.iter().copied() {

@@ -43,7 +43,7 @@ impl SessionEstimator {
     /// # Errors
     ///
     /// If the session has none.
-    pub(crate) fn of(options: &ConfigOptions) -> Result<&dyn ScanEstimator> {
+    pub(crate) fn from_options(options: &ConfigOptions) -> Result<&dyn ScanEstimator> {
         let estimator = options.extensions.get::<Self>().map(|it| it.0.as_ref());
         estimator.ok_or_else(|| {
             plan_datafusion_err!("the session has no estimator; add it with `with_pushdown`")

@@ -13,7 +13,7 @@ use object_store::client::{HttpError, HttpErrorKind, HttpResponse, HttpResponseB
 use tokio::time::timeout;
 
 use crate::context::counters::Counters;
-use crate::context::error::hints::SILENT;
+use crate::context::error::hints::STALL_HINT;
 use crate::context::error::{ErrorKind, UserError};
 
 /// The state of a store's answers about one object, over any number of requests. After the first silence the request
@@ -63,7 +63,7 @@ impl StallError {
         Self(UserError {
             kind: ErrorKind::Unavailable,
             message: format!("the store says nothing about {object}: it was silent for {waited:?}"),
-            hint: Some(SILENT.to_owned()),
+            hint: Some(STALL_HINT.to_owned()),
         })
     }
     /// Returns whether a request failed because of a silence and may be sent again.

@@ -11,7 +11,7 @@ use crate::text::json::columns::SEPARATE_HINT;
 use crate::text::merged_columns::LEAVE_OUT;
 
 /// What comes before the bytes of a part of a file, in errors about one of its records.
-pub(crate) const PART: &str = "counted from the first record of bytes";
+pub(crate) const RANGE_SUFFIX: &str = "counted from the first record of bytes";
 
 /// What comes before an error about a value of a record that is JSON.
 const DECODED: &str = "whilst decoding field";
@@ -38,7 +38,11 @@ const LINE_ENDS_OR_FIELDS: &str = "If values have line ends, say so: read_csv('â
      the table has columns; the option 'format.truncated_rows' takes records with fewer.";
 
 /// The same error with the object, and the names of its `columns` instead of their numbers.
-pub(crate) fn with_place(error: DataFusionError, place: &str, columns: &Schema) -> DataFusionError {
+pub(crate) fn with_location(
+    error: DataFusionError,
+    place: &str,
+    columns: &Schema,
+) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ArrowError(arrow, _) => {
             let message = named_column(&one_based_line(&arrow.to_string()), columns);
@@ -75,10 +79,10 @@ fn hint(message: &str, is_json: bool) -> &'static str {
         false if is_json && is_nested(message) => LEAVE_OUT,
         // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
         // value that is wrong.
-        false if is_json && message.contains(PART) && !message.contains(DECODED) => LINES,
+        false if is_json && message.contains(RANGE_SUFFIX) && !message.contains(DECODED) => LINES,
         false if message.contains(TIME_OF_DAY) => TIME,
         // A part of a file may begin within a value, and then has records of any length.
-        true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
+        true if message.contains(RANGE_SUFFIX) => LINE_ENDS_OR_FIELDS,
         true => BAD_FIELDS,
         false if !is_json && message.contains("Error while parsing value") => UNLIKE_SAMPLE,
         false => BAD_VALUE,

@@ -23,7 +23,7 @@ use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
-use super::bad_records::{PART, with_place};
+use super::bad_records::{RANGE_SUFFIX, with_location};
 use super::csv::quotes::Quotes;
 use super::csv::{range_records, times};
 use super::json::{bom, integers, rows, surrogate_pairs, undeclared_keys};
@@ -384,7 +384,7 @@ impl FileOpener for LocatedOpener {
             None => object.clone(),
             Some(_) => {
                 let (start, end) = file.range();
-                format!("{object}, {PART} {start} to {end}")
+                format!("{object}, {RANGE_SUFFIX} {start} to {end}")
             }
         };
         let mut store = self.store_of(&file, &object, &place);
@@ -414,7 +414,7 @@ impl FileOpener for LocatedOpener {
                 Some(output) => conforming(rows?, output),
                 None => rows,
             });
-            Ok(rows.map_err(move |error| with_place(error, &place, &columns)).boxed())
+            Ok(rows.map_err(move |error| with_location(error, &place, &columns)).boxed())
         }))
     }
 }

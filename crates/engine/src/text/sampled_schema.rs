@@ -36,11 +36,11 @@ pub(crate) async fn infer<'a, T: PartialEq + Send>(
         let samples = Arc::new(Samples::default());
         let store = Layered::new(Arc::clone(store), Sampled(Arc::clone(&samples)));
         match infer(Arc::new(store)).await {
-            Ok(schema) if samples.are_vouched() || seen.contains(&schema) => return Ok(schema),
+            Ok(schema) if samples.are_verified() || seen.contains(&schema) => return Ok(schema),
             Ok(schema) => seen.push(schema),
             Err(error) if is_damage(&error) => {}
             // An error may come from damage. If it occurs again, it does not.
-            Err(error) if failed || samples.are_vouched() || is_of_store(&error) => {
+            Err(error) if failed || samples.are_verified() || is_of_store(&error) => {
                 return Err(error);
             }
             Err(_) => failed = true,

@@ -23,7 +23,7 @@ impl Samples {
     }
 
     /// Whether all of them were answered with the bytes that the store has, for sure.
-    pub(crate) fn are_vouched(&self) -> bool {
+    pub(crate) fn are_verified(&self) -> bool {
         self.vouched.load(Ordering::Relaxed) >= self.asked.load(Ordering::Relaxed)
     }
 }

@@ -21,7 +21,7 @@ use datafusion::logical_expr::{
 };
 
 use super::wrapped_functions::{AggregateChange, changed_aggregate};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 mod groups;
 mod rows;
@@ -34,22 +34,22 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "SELECT avg(x) FROM (VALUES (9223372036854775807), (-9223372036854775807), (3)) t(x)",
-            right: Answer::Rows(&["1.0"]),
-            theirs: Answer::Rows(&["0.0"]),
+            right: CaseOutcome::Rows(&["1.0"]),
+            theirs: CaseOutcome::Rows(&["0.0"]),
         },
         Case {
             setup: &[],
             sql: "SELECT g, avg(x), avg(DISTINCT x) FROM (VALUES (1, 9007199254740993), (1, -9007199254740992), \
                   (1, 2)) t(g, x) GROUP BY g",
-            right: Answer::Rows(&["1, 1.0, 1.0"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1.0, 1.0"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[],
             sql: "SELECT avg(x) OVER (ORDER BY i ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM (VALUES \
                   (1, 9007199254740993), (2, -9007199254740992), (3, 2)) t(i, x) ORDER BY i",
-            right: Answer::Rows(&["9007199254740992.0", "0.5", "1.0"]),
-            theirs: Answer::Rows(&["9007199254740992.0", "0.0", "0.6666666666666666"]),
+            right: CaseOutcome::Rows(&["9007199254740992.0", "0.5", "1.0"]),
+            theirs: CaseOutcome::Rows(&["9007199254740992.0", "0.0", "0.6666666666666666"]),
         },
     ],
 };

@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 use super::sums::rounded;
 use super::{DAY, INTERVAL, MONTH, is_span, with_fractions};
 use crate::exact::{Number, places};
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "Intervals and differences of timestamps cannot be multiplied or divided, nor differences added to dates",
@@ -32,28 +32,30 @@ pub(crate) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT a + 2 * (b - a), a + (b - a) / 4, a + (b - a) * 1.5 \
                   FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00', TIMESTAMP '2020-01-03 12:30:00')) t(a, b)",
-            right: Answer::Rows(&["2020-01-05T15:00:00, 2020-01-01T22:37:30, 2020-01-04T13:45:00"]),
-            theirs: Answer::Error("Duration"),
+            right: CaseOutcome::Rows(&[
+                "2020-01-05T15:00:00, 2020-01-01T22:37:30, 2020-01-04T13:45:00",
+            ]),
+            theirs: CaseOutcome::Error("Duration"),
         },
         Case {
             setup: &[],
             sql: "SELECT b - a > '2 days', '60 hours' < b - a, INTERVAL '1 month' = '30 days' \
                   FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00', TIMESTAMP '2020-01-03 12:30:00')) t(a, b)",
-            right: Answer::Rows(&["true, false, true"]),
-            theirs: Answer::Error("Utf8"),
+            right: CaseOutcome::Rows(&["true, false, true"]),
+            theirs: CaseOutcome::Error("Utf8"),
         },
         Case {
             setup: &[],
             sql: "SELECT INTERVAL '1 month' / 4, INTERVAL '1 year 2 days' * 2, 1.5 * INTERVAL '1 day'",
-            right: Answer::Rows(&["7 days 12 hours, 24 mons 4 days, 1 days 12 hours"]),
-            theirs: Answer::Error("interval arithmetic"),
+            right: CaseOutcome::Rows(&["7 days 12 hours, 24 mons 4 days, 1 days 12 hours"]),
+            theirs: CaseOutcome::Error("interval arithmetic"),
         },
         Case {
             setup: &[],
             sql: "SELECT DATE '2020-02-01' + (b - a) \
                   FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00', TIMESTAMP '2020-01-03 12:30:00')) t(a, b)",
-            right: Answer::Rows(&["2020-02-03T02:30:00"]),
-            theirs: Answer::Error("Duration"),
+            right: CaseOutcome::Rows(&["2020-02-03T02:30:00"]),
+            theirs: CaseOutcome::Error("Duration"),
         },
     ],
 };

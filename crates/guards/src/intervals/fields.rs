@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use super::{Convert, call};
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "The hour, minute and second of a difference of timestamps are totals",
@@ -20,8 +20,8 @@ pub(crate) const GUARD: Guard = Guard {
         sql: "SELECT extract(day FROM b - a), extract(hour FROM b - a), extract(minute FROM b - a), \
               extract(second FROM a - b), extract(epoch FROM b - a) \
               FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00', TIMESTAMP '2020-01-03 12:30:05')) t(a, b)",
-        right: Answer::Rows(&["2, 2, 30, -5, 181805.0"]),
-        theirs: Answer::Rows(&["2, 50, 3030, -181805, 181805.0"]),
+        right: CaseOutcome::Rows(&["2, 2, 30, -5, 181805.0"]),
+        theirs: CaseOutcome::Rows(&["2, 50, 3030, -181805, 181805.0"]),
     }],
 };
 

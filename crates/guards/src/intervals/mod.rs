@@ -31,7 +31,7 @@ pub(super) use self::fields::{GUARD as PARTS, of_duration};
 pub(super) use self::ordered::{GUARD as ORDERED, ordered};
 pub(super) use self::sums::GUARD as SUMS;
 use super::exact::places;
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const COMPARED: Guard = Guard {
     title: "Intervals are compared by their months first, and differences of timestamps have no days",
@@ -45,22 +45,22 @@ pub(super) const COMPARED: Guard = Guard {
             sql: "SELECT b - a > INTERVAL '2 days', b - a BETWEEN INTERVAL '2 days' AND INTERVAL '3 days', \
                   b - a IN (INTERVAL '58 hours 30 minutes'), INTERVAL '40 days' < b - a \
                   FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00', TIMESTAMP '2020-01-03 20:30:00')) t(a, b)",
-            right: Answer::Rows(&["true, true, true, false"]),
-            theirs: Answer::Rows(&["false, false, true, false"]),
+            right: CaseOutcome::Rows(&["true, true, true, false"]),
+            theirs: CaseOutcome::Rows(&["false, false, true, false"]),
         },
         Case {
             setup: &[],
             sql: "SELECT INTERVAL '1 month' = x, x > INTERVAL '720 hours', x IS DISTINCT FROM INTERVAL '1 month' \
                   FROM (VALUES (INTERVAL '30 days')) t(x)",
-            right: Answer::Rows(&["true, false, false"]),
-            theirs: Answer::Rows(&["false, true, true"]),
+            right: CaseOutcome::Rows(&["true, false, false"]),
+            theirs: CaseOutcome::Rows(&["false, true, true"]),
         },
         Case {
             setup: &[],
             sql: "SELECT greatest(b - a, INTERVAL '1 day'), coalesce(b - a, INTERVAL '1 day') \
                   FROM (VALUES (TIMESTAMP '2020-01-01 10:00:00', TIMESTAMP '2020-01-03 12:30:00')) t(a, b)",
-            right: Answer::Rows(&["2 days 2 hours 30 mins, 2 days 2 hours 30 mins"]),
-            theirs: Answer::Rows(&["1 days, 50 hours 30 mins"]),
+            right: CaseOutcome::Rows(&["2 days 2 hours 30 mins, 2 days 2 hours 30 mins"]),
+            theirs: CaseOutcome::Rows(&["1 days, 50 hours 30 mins"]),
         },
     ],
 };

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 
 use super::length;
 use crate::comparisons::rewritten;
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "ORDER BY, MIN, MAX and GROUP BY of intervals look at the months first",
@@ -24,26 +24,26 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &[INTERVALS],
             sql: "SELECT x FROM spans ORDER BY x DESC LIMIT 1",
-            right: Answer::Rows(&["40 days"]),
-            theirs: Answer::Rows(&["1 mons"]),
+            right: CaseOutcome::Rows(&["40 days"]),
+            theirs: CaseOutcome::Rows(&["1 mons"]),
         },
         Case {
             setup: &[INTERVALS],
             sql: "SELECT min(x), max(x), count(DISTINCT x) FROM spans",
-            right: Answer::Rows(&["20 days, 40 days, 3"]),
-            theirs: Answer::Rows(&["20 days, 1 mons, 4"]),
+            right: CaseOutcome::Rows(&["20 days, 40 days, 3"]),
+            theirs: CaseOutcome::Rows(&["20 days, 1 mons, 4"]),
         },
         Case {
             setup: &[INTERVALS],
             sql: "SELECT count(*), rank() OVER (ORDER BY x) FROM spans GROUP BY x",
-            right: Answer::Rows(&["1, 1", "2, 2", "1, 3"]),
-            theirs: Answer::Error("range queries"),
+            right: CaseOutcome::Rows(&["1, 1", "2, 2", "1, 3"]),
+            theirs: CaseOutcome::Error("range queries"),
         },
         Case {
             setup: &[INTERVALS],
             sql: "SELECT count(*) FROM (SELECT DISTINCT x FROM spans) d",
-            right: Answer::Rows(&["3"]),
-            theirs: Answer::Rows(&["4"]),
+            right: CaseOutcome::Rows(&["3"]),
+            theirs: CaseOutcome::Rows(&["4"]),
         },
     ],
 };

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF};
 use super::{INTERVAL, LENGTH, interval, with_fractions};
 use crate::exact::places;
 use crate::wrapped_functions::{AggregateChange, changed_aggregate};
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "SUM of differences of timestamps wraps around, and AVG loses fractions",
@@ -26,15 +26,15 @@ pub(crate) const GUARD: Guard = Guard {
             setup: &[],
             sql: "SELECT sum(b - a) FROM (VALUES (TIMESTAMP '1700-01-01 00:00:00', TIMESTAMP '1950-01-01 12:00:00'), \
                   (TIMESTAMP '1900-01-01 00:00:00', TIMESTAMP '2000-01-01 00:00:00')) t(a, b)",
-            right: Answer::Rows(&["127834 days 12 hours"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["127834 days 12 hours"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[],
             sql: "SELECT avg(CAST(b AS TIMESTAMP(0)) - CAST(a AS TIMESTAMP(0))) > INTERVAL '1 second' \
                   FROM (VALUES ('2020-01-01', '2020-01-01 00:00:01'), ('2020-01-01', '2020-01-01 00:00:02')) t(a, b)",
-            right: Answer::Rows(&["true"]),
-            theirs: Answer::Rows(&["false"]),
+            right: CaseOutcome::Rows(&["true"]),
+            theirs: CaseOutcome::Rows(&["false"]),
         },
     ],
 };

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::named;
 use super::text::{exact, loose, normal, peeled};
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "A cast has the name of what is cast, and is refused beside it or taken for it",
@@ -21,77 +21,77 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &["CREATE TABLE cast_names AS SELECT 1.5 AS d"],
             sql: "SELECT d, CAST(d AS INT), d::BIGINT FROM cast_names",
-            right: Answer::Rows(&["1.5, 1, 1"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1.5, 1, 1"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT d, count(*) FROM cast_groups GROUP BY d, CAST(d AS INT)",
-            right: Answer::Rows(&["1.5, 1", "2.5, 1", "2.7, 1"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1.5, 1", "2.5, 1", "2.7, 1"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT CAST(d AS INT) AS a, TRY_CAST(d AS VARCHAR) AS b, count(*) FROM cast_groups GROUP BY a, b",
-            right: Answer::Rows(&["1, 1.5, 1", "2, 2.5, 1", "2, 2.7, 1"]),
-            theirs: Answer::Error("duplicate unqualified field name"),
+            right: CaseOutcome::Rows(&["1, 1.5, 1", "2, 2.5, 1", "2, 2.7, 1"]),
+            theirs: CaseOutcome::Error("duplicate unqualified field name"),
         },
         Case {
             setup: &[T],
             sql: "SELECT CAST(d AS INT) AS i, d IS NULL AS n, count(*) FROM cast_groups \
                   GROUP BY ROLLUP (CAST(d AS INT), d IS NULL)",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "1, NULL, 1",
                 "1, false, 1",
                 "2, NULL, 2",
                 "2, false, 2",
                 "NULL, NULL, 3",
             ]),
-            theirs: Answer::Varies,
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT d, grouping(CAST(d AS INT)) FROM cast_groups WHERE d < 2 \
                   GROUP BY GROUPING SETS ((d, CAST(d AS INT)), (d))",
-            right: Answer::Rows(&["1.5, 0", "1.5, 1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1.5, 0", "1.5, 1"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT sum(d) AS a, sum(CAST(d AS INT)) AS b FROM cast_groups",
-            right: Answer::Rows(&["6.7, 5"]),
-            theirs: Answer::Error("duplicate unqualified field name"),
+            right: CaseOutcome::Rows(&["6.7, 5"]),
+            theirs: CaseOutcome::Error("duplicate unqualified field name"),
         },
         Case {
             setup: &[T],
             sql: "SELECT max(s) AS a FROM cast_groups HAVING max(CAST(s AS INT)) > 9 ORDER BY min(CAST(s AS INT))",
-            right: Answer::Rows(&["9"]),
-            theirs: Answer::Error("duplicate unqualified field name"),
+            right: CaseOutcome::Rows(&["9"]),
+            theirs: CaseOutcome::Error("duplicate unqualified field name"),
         },
         Case {
             setup: &[T],
             sql: "SELECT sum(CAST(s AS INT)) OVER (ORDER BY d) AS a, sum(CAST(s AS DOUBLE)) OVER (ORDER BY d) AS b \
                   FROM cast_groups ORDER BY a",
-            right: Answer::Rows(&["9, 9.0", "19, 19.0", "26, 26.0"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["9, 9.0", "19, 19.0", "26, 26.0"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT CAST(s AS INT) FROM cast_groups ORDER BY s",
-            right: Answer::Rows(&["10", "7", "9"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["10", "7", "9"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[],
             sql: "SELECT avg(1), avg(CAST(1 AS DECIMAL(5, 2))), max(1::INT)",
-            right: Answer::Rows(&["1.0, 1.000000, 1"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1.0, 1.000000, 1"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &["CREATE TABLE cast_order AS SELECT * FROM (VALUES (2, 1), (1, 2)) v(p, q)"],
             sql: "SELECT p AS q, CAST(q AS DOUBLE) AS p FROM cast_order GROUP BY p, CAST(q AS DOUBLE) ORDER BY q, p",
-            right: Answer::Rows(&["1, 2.0", "2, 1.0"]),
-            theirs: Answer::Rows(&["2, 1.0", "1, 2.0"]),
+            right: CaseOutcome::Rows(&["1, 2.0", "2, 1.0"]),
+            theirs: CaseOutcome::Rows(&["2, 1.0", "1, 2.0"]),
         },
     ],
 };

@@ -8,7 +8,7 @@ use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
 use datafusion::optimizer::AnalyzerRule;
 
-use crate::{AnalysisRule, Answer, Case, Guard};
+use crate::{AnalysisRule, Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "IN with OR over a subquery with LIMIT fails if the types differ",
@@ -17,8 +17,8 @@ pub(crate) const GUARD: Guard = Guard {
     cases: &[Case {
         setup: &[T],
         sql: "SELECT a FROM compared WHERE a IN (SELECT i FROM compared ORDER BY i LIMIT 1) OR a = 3",
-        right: Answer::Rows(&["1", "3"]),
-        theirs: Answer::Varies,
+        right: CaseOutcome::Rows(&["1", "3"]),
+        theirs: CaseOutcome::Varies,
     }],
 };
 

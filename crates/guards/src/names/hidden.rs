@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::ordered::{aliases, is_of_rows, reads, same};
 use super::repeated::shown;
 use super::text::{exact, normal};
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "ORDER BY `t.a` or `max(a)` beside another column that SELECT names `a` is refused",
@@ -21,26 +21,26 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT -a AS a, b FROM hidden_order t ORDER BY t.a",
-            right: Answer::Rows(&["-1, 5", "-2, 4", "-3, 7"]),
-            theirs: Answer::Error("ambiguous"),
+            right: CaseOutcome::Rows(&["-1, 5", "-2, 4", "-3, 7"]),
+            theirs: CaseOutcome::Error("ambiguous"),
         },
         Case {
             setup: &[T],
             sql: "SELECT CAST(a AS VARCHAR) AS a, count(*) FROM hidden_order t GROUP BY t.a ORDER BY t.a DESC LIMIT 2",
-            right: Answer::Rows(&["3, 1", "2, 1"]),
-            theirs: Answer::Error("ambiguous"),
+            right: CaseOutcome::Rows(&["3, 1", "2, 1"]),
+            theirs: CaseOutcome::Error("ambiguous"),
         },
         Case {
             setup: &[T],
             sql: "SELECT t.a AS x, u.b + 1 AS b FROM hidden_order t JOIN hidden_order u ON t.a = u.a ORDER BY u.b, x",
-            right: Answer::Rows(&["2, 5", "1, 6", "3, 8"]),
-            theirs: Answer::Error("ambiguous"),
+            right: CaseOutcome::Rows(&["2, 5", "1, 6", "3, 8"]),
+            theirs: CaseOutcome::Error("ambiguous"),
         },
         Case {
             setup: &[T],
             sql: "SELECT sum(b) AS b, a % 2 AS a FROM hidden_order t GROUP BY t.a % 2 ORDER BY -max(b), abs(sum(b))",
-            right: Answer::Rows(&["12, 1", "4, 0"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["12, 1", "4, 0"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

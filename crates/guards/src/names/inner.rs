@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::repeated::shown;
 use super::text::normal;
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "Two subqueries with a column of one name, in GROUP BY or in aggregates, are refused",
@@ -20,16 +20,16 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT max((SELECT 1 AS m)), max((SELECT max(b) AS m FROM inner_names)) FROM inner_names",
-            right: Answer::Rows(&["1, 3"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1, 3"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT (SELECT count(*) AS m FROM inner_names i WHERE i.a = t.a) AS n, count(*) FROM inner_names t \
                   GROUP BY (SELECT count(*) AS m FROM inner_names i WHERE i.a = t.a), \
                   (SELECT max(b) AS m FROM inner_names ORDER BY m LIMIT 1) ORDER BY 1",
-            right: Answer::Rows(&["1, 1", "2, 2"]),
-            theirs: Answer::Error("duplicate unqualified field name"),
+            right: CaseOutcome::Rows(&["1, 1", "2, 2"]),
+            theirs: CaseOutcome::Error("duplicate unqualified field name"),
         },
     ],
 };

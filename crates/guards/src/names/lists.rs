@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::repeated::shown;
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "`q(a)` for a query of more columns is refused",
@@ -15,14 +15,14 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &[],
             sql: "WITH q(a) AS (SELECT 1, 2 AS b) SELECT a, b FROM q",
-            right: Answer::Rows(&["1, 2"]),
-            theirs: Answer::Error("columns but only"),
+            right: CaseOutcome::Rows(&["1, 2"]),
+            theirs: CaseOutcome::Error("columns but only"),
         },
         Case {
             setup: &[],
             sql: "SELECT q.a, q.y FROM (SELECT x, y FROM (VALUES (1, 2)) v(x, y)) q(a)",
-            right: Answer::Rows(&["1, 2"]),
-            theirs: Answer::Error("columns but only"),
+            right: CaseOutcome::Rows(&["1, 2"]),
+            theirs: CaseOutcome::Error("columns but only"),
         },
     ],
 };

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::casts::is_literal;
 use super::text::{exact, loose, normal};
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "ORDER BY the number of a column that is computed from groups, or what DISTINCT computes, is refused",
@@ -22,57 +22,57 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT g, sum(x) / count(*) FROM ordered_groups GROUP BY g ORDER BY 2 DESC",
-            right: Answer::Rows(&["2, 9", "1, 3"]),
-            theirs: Answer::Error("GROUP BY"),
+            right: CaseOutcome::Rows(&["2, 9", "1, 3"]),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT 10 - g, count(*) FROM ordered_groups GROUP BY g ORDER BY 1",
-            right: Answer::Rows(&["8, 1", "9, 2"]),
-            theirs: Answer::Error("GROUP BY"),
+            right: CaseOutcome::Rows(&["8, 1", "9, 2"]),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT g - x, count(*) AS x FROM ordered_groups t GROUP BY g, t.x ORDER BY 1",
-            right: Answer::Rows(&["-7, 1", "-3, 1", "-1, 1"]),
-            theirs: Answer::Error("GROUP BY"),
+            right: CaseOutcome::Rows(&["-7, 1", "-3, 1", "-1, 1"]),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT EXISTS (SELECT 1 FROM ordered_groups u WHERE u.x = t.g), g FROM ordered_groups t \
                   GROUP BY g ORDER BY 1, 2",
-            right: Answer::Rows(&["false, 1", "true, 2"]),
-            theirs: Answer::Error("GROUP BY"),
+            right: CaseOutcome::Rows(&["false, 1", "true, 2"]),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT g AS x, sum(x) FROM ordered_groups GROUP BY g ORDER BY sum(x) DESC",
-            right: Answer::Rows(&["2, 9", "1, 6"]),
-            theirs: Answer::Error("duplicate"),
+            right: CaseOutcome::Rows(&["2, 9", "1, 6"]),
+            theirs: CaseOutcome::Error("duplicate"),
         },
         Case {
             setup: &[T],
             sql: "SELECT g, rank() OVER (ORDER BY sum(x) DESC) FROM ordered_groups GROUP BY g ORDER BY 2",
-            right: Answer::Rows(&["2, 1", "1, 2"]),
-            theirs: Answer::Error("GROUP BY"),
+            right: CaseOutcome::Rows(&["2, 1", "1, 2"]),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT -g FROM ordered_groups ORDER BY -g",
-            right: Answer::Rows(&["-2", "-1"]),
-            theirs: Answer::Error("must appear in select list"),
+            right: CaseOutcome::Rows(&["-2", "-1"]),
+            theirs: CaseOutcome::Error("must appear in select list"),
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT CAST(x AS VARCHAR) FROM ordered_groups ORDER BY CAST(x AS VARCHAR) DESC",
-            right: Answer::Rows(&["9", "4", "2"]),
-            theirs: Answer::Error("must appear in select list"),
+            right: CaseOutcome::Rows(&["9", "4", "2"]),
+            theirs: CaseOutcome::Error("must appear in select list"),
         },
         Case {
             setup: &[T],
             sql: "SELECT DISTINCT -t.g AS x, t.x AS y FROM ordered_groups t ORDER BY t.x DESC, -t.g",
-            right: Answer::Rows(&["-2, 9", "-1, 4", "-1, 2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["-2, 9", "-1, 4", "-1, 2"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::named;
 use super::text::{exact, loose, named as name_of, normal, peeled};
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "Two columns of one name in a SELECT are refused",
@@ -20,94 +20,94 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT a, a, count(*), count(*) FROM repeated_names GROUP BY a",
-            right: Answer::Rows(&["1, 1, 2, 2", "2, 2, 1, 1"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1, 1, 2, 2", "2, 2, 1, 1"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT a, b AS a FROM repeated_names ORDER BY a, 2",
-            right: Answer::Rows(&["1, 1", "1, 2", "2, 3"]),
-            theirs: Answer::Error("ambiguous"),
+            right: CaseOutcome::Rows(&["1, 1", "1, 2", "2, 3"]),
+            theirs: CaseOutcome::Error("ambiguous"),
         },
         Case {
             setup: &[T],
             sql: "SELECT *, a FROM repeated_names WHERE b > 1",
-            right: Answer::Rows(&["1, 2, 1", "2, 3, 2"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1, 2, 1", "2, 3, 2"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT * EXCLUDE (a), b::VARCHAR FROM repeated_names ORDER BY b::VARCHAR DESC",
-            right: Answer::Rows(&["3, 3", "2, 2", "1, 1"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["3, 3", "2, 2", "1, 1"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT 1, 1 UNION ALL SELECT a, a FROM repeated_names WHERE b > 2 ORDER BY 1",
-            right: Answer::Rows(&["1, 1", "2, 2"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1, 1", "2, 2"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT EXISTS (SELECT 1), EXISTS (SELECT a FROM repeated_names WHERE a > 9)",
-            right: Answer::Rows(&["true, false"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["true, false"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT a IN (SELECT b FROM repeated_names), a IN (SELECT b - 1 FROM repeated_names) \
                   FROM repeated_names WHERE b = 3",
-            right: Answer::Rows(&["true, true"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["true, true"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[],
             sql: "WITH RECURSIVE f(n, a, b) AS (SELECT 1, 1, 1 UNION ALL SELECT n + 1, b, a + b FROM f WHERE n < 6) \
                   SELECT a FROM f ORDER BY n",
-            right: Answer::Rows(&["1", "1", "2", "3", "5", "8"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1", "1", "2", "3", "5", "8"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T, "INSERT INTO repeated_names SELECT 7, 7"],
             sql: "SELECT a, b FROM repeated_names WHERE a > 2",
-            right: Answer::Rows(&["7, 7"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["7, 7"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT a, count(*), (SELECT count(*) FROM repeated_names) FROM repeated_names GROUP BY a",
-            right: Answer::Rows(&["1, 2, 3", "2, 1, 3"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["1, 2, 3", "2, 1, 3"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT (SELECT a FROM repeated_names r WHERE r.b = t.b), a FROM repeated_names t ORDER BY t.b",
-            right: Answer::Rows(&["1, 1", "1, 1", "2, 2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1", "1, 1", "2, 2"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &["CREATE TABLE repeated_fields AS SELECT named_struct('e', 5) AS d"],
             sql: "SELECT d.e, d['e'] FROM repeated_fields",
-            right: Answer::Rows(&["5, 5"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["5, 5"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT max(b), max(r.b), r.a + 1, a + 1 FROM repeated_names r GROUP BY a ORDER BY 2",
-            right: Answer::Rows(&["2, 2, 2, 2", "3, 3, 3, 3"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["2, 2, 2, 2", "3, 3, 3, 3"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[],
             sql: "SELECT DATE '2024-01-05', '2024-01-05'::DATE, TIMESTAMP '2024-01-05'",
-            right: Answer::Rows(&["2024-01-05, 2024-01-05, 2024-01-05T00:00:00"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["2024-01-05, 2024-01-05, 2024-01-05T00:00:00"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T],
             sql: "SELECT x.\"a:1\" FROM (SELECT a, a FROM repeated_names WHERE b > 2) x",
-            right: Answer::Rows(&["2"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["2"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
     ],
 };

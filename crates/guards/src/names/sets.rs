@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::text::{exact, normal, resolved};
 use crate::using::tables;
-use crate::{Answer, Case, Guard};
+use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
     title: "ROLLUP and CUBE with a repeated column are refused, and a number in them is a constant",
@@ -19,50 +19,50 @@ pub(crate) const GUARD: Guard = Guard {
         Case {
             setup: &[T],
             sql: "SELECT a, count(*) FROM repeated_sets GROUP BY ROLLUP (a, a)",
-            right: Answer::Rows(&["1, 2", "1, 2", "2, 1", "2, 1", "NULL, 3"]),
-            theirs: Answer::Error("duplicate qualified field name"),
+            right: CaseOutcome::Rows(&["1, 2", "1, 2", "2, 1", "2, 1", "NULL, 3"]),
+            theirs: CaseOutcome::Error("duplicate qualified field name"),
         },
         Case {
             setup: &[T],
             sql: "SELECT a, b, count(*) FROM repeated_sets WHERE b < 2 GROUP BY ROLLUP ((a, b), a)",
-            right: Answer::Rows(&["1, 1, 1", "1, 1, 1", "NULL, NULL, 1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1, 1", "1, 1, 1", "NULL, NULL, 1"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT a AS x, count(*) FROM repeated_sets GROUP BY CUBE (a, x)",
-            right: Answer::Rows(&["1, 2", "1, 2", "1, 2", "2, 1", "2, 1", "2, 1", "NULL, 3"]),
-            theirs: Answer::Error("duplicate qualified field name"),
+            right: CaseOutcome::Rows(&["1, 2", "1, 2", "1, 2", "2, 1", "2, 1", "2, 1", "NULL, 3"]),
+            theirs: CaseOutcome::Error("duplicate qualified field name"),
         },
         Case {
             setup: &[T],
             sql: "SELECT b AS x, a AS b, count(*) FROM repeated_sets WHERE b < 2 GROUP BY ROLLUP (b, a)",
-            right: Answer::Rows(&["1, 1, 1", "1, NULL, 1", "NULL, NULL, 1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1, 1", "1, NULL, 1", "NULL, NULL, 1"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT t.a, count(*) FROM repeated_sets t GROUP BY ROLLUP (a, t.a)",
-            right: Answer::Rows(&["1, 2", "1, 2", "2, 1", "2, 1", "NULL, 3"]),
-            theirs: Answer::Error("duplicate qualified field name"),
+            right: CaseOutcome::Rows(&["1, 2", "1, 2", "2, 1", "2, 1", "NULL, 3"]),
+            theirs: CaseOutcome::Error("duplicate qualified field name"),
         },
         Case {
             setup: &[T],
             sql: "SELECT count(*) FROM repeated_sets t JOIN repeated_sets u ON t.a = u.b \
                   GROUP BY GROUPING SETS ((t.a, u.a, t.a), ())",
-            right: Answer::Rows(&["2", "1", "3"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["2", "1", "3"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T],
             sql: "SELECT a, count(*) FROM repeated_sets GROUP BY ROLLUP (1)",
-            right: Answer::Rows(&["1, 2", "2, 1", "NULL, 3"]),
-            theirs: Answer::Error("GROUP BY"),
+            right: CaseOutcome::Rows(&["1, 2", "2, 1", "NULL, 3"]),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT b, a, count(*) FROM repeated_sets GROUP BY GROUPING SETS ((2, 1), (2), ())",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "1, 1, 1",
                 "2, 1, 1",
                 "3, 2, 1",
@@ -70,13 +70,13 @@ pub(crate) const GUARD: Guard = Guard {
                 "NULL, 2, 1",
                 "NULL, NULL, 3",
             ]),
-            theirs: Answer::Error("GROUP BY"),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
         Case {
             setup: &[T],
             sql: "SELECT 'x' || a AS t, count(*) FROM repeated_sets GROUP BY CUBE (1)",
-            right: Answer::Rows(&["NULL, 3", "x1, 2", "x2, 1"]),
-            theirs: Answer::Error("GROUP BY"),
+            right: CaseOutcome::Rows(&["NULL, 3", "x1, 2", "x2, 1"]),
+            theirs: CaseOutcome::Error("GROUP BY"),
         },
     ],
 };

@@ -30,7 +30,7 @@ use datafusion::optimizer::{Analyzer, AnalyzerRule, OptimizerContext, OptimizerR
 
 pub(super) use self::names::rewrite as name_items;
 use self::rewrite::{ExprContext, Rewriter};
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const IN: Guard = Guard {
     title: "IN and NOT IN over a subquery with NULL",
@@ -41,39 +41,39 @@ pub(super) const IN: Guard = Guard {
         Case {
             setup: &[T, U],
             sql: "SELECT a FROM sub_t WHERE a NOT IN (SELECT b FROM sub_u) OR a = 1",
-            right: Answer::Rows(&["1", "1"]),
-            theirs: Answer::Rows(&["1", "1", "2", "NULL"]),
+            right: CaseOutcome::Rows(&["1", "1"]),
+            theirs: CaseOutcome::Rows(&["1", "1", "2", "NULL"]),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a FROM sub_t WHERE 5 NOT IN (SELECT b FROM sub_u)",
-            right: Answer::Rows(&[]),
-            theirs: Answer::Rows(&["1", "1", "2", "NULL"]),
+            right: CaseOutcome::Rows(&[]),
+            theirs: CaseOutcome::Rows(&["1", "1", "2", "NULL"]),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a FROM sub_t WHERE (a IN (SELECT b FROM sub_u)) IS NULL",
-            right: Answer::Rows(&["2", "NULL"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["2", "NULL"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a FROM sub_t WHERE b NOT IN (SELECT b FROM sub_u WHERE sub_u.c < sub_t.b)",
-            right: Answer::Rows(&["1", "1", "2"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["1", "1", "2"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a, a IN (SELECT b FROM sub_u), CASE WHEN a NOT IN (SELECT b FROM sub_u) THEN 1 ELSE 2 END \
                   FROM sub_t",
-            right: Answer::Rows(&["1, true, 2", "1, true, 2", "2, NULL, 2", "NULL, NULL, 2"]),
-            theirs: Answer::Error("does not support logical expression InSubquery"),
+            right: CaseOutcome::Rows(&["1, true, 2", "1, true, 2", "2, NULL, 2", "NULL, NULL, 2"]),
+            theirs: CaseOutcome::Error("does not support logical expression InSubquery"),
         },
         Case {
             setup: &[T],
             sql: "SELECT a, a NOT IN (SELECT a FROM sub_t WHERE b = 1 OR b = 3) FROM sub_t",
-            right: Answer::Rows(&["1, false", "1, false", "2, NULL", "NULL, NULL"]),
-            theirs: Answer::Error("does not support logical expression InSubquery"),
+            right: CaseOutcome::Rows(&["1, false", "1, false", "2, NULL", "NULL, NULL"]),
+            theirs: CaseOutcome::Error("does not support logical expression InSubquery"),
         },
         Case {
             setup: &[T, U],
@@ -82,29 +82,32 @@ pub(super) const IN: Guard = Guard {
                   a + 1 NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b), \
                   a + 2 NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b), \
                   a + 3 NOT IN (SELECT b FROM sub_u WHERE c < sub_t.b) FROM sub_t WHERE a = b",
-            right: Answer::Rows(&["true, true, true, true, true", "true, false, true, true, true"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&[
+                "true, true, true, true, true",
+                "true, false, true, true, true",
+            ]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[T, U],
             sql: "SELECT a, b FROM sub_t WHERE a IN (SELECT max(c) - 1 FROM sub_u UNION ALL SELECT 7) OR b IN (SELECT max(c) FROM sub_u) \
                   OR b IN (VALUES (5), (6))",
-            right: Answer::Rows(&["2, 2", "NULL, 3"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["2, 2", "NULL, 3"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT sum(b) FILTER (WHERE a IN (SELECT b FROM sub_u)) AS x, sum(b) FILTER (WHERE a IN (SELECT c FROM sub_u)) AS y \
                   FROM sub_t",
-            right: Answer::Rows(&["1, 3"]),
-            theirs: Answer::Error("duplicate"),
+            right: CaseOutcome::Rows(&["1, 3"]),
+            theirs: CaseOutcome::Error("duplicate"),
         },
         Case {
             setup: &[T, U],
             sql: "SELECT EXISTS (SELECT 1 FROM sub_u WHERE b = a), EXISTS (SELECT 1 FROM sub_u WHERE c = a) \
                   FROM sub_t WHERE b IS NOT NULL",
-            right: Answer::Rows(&["true, true", "false, true", "false, false"]),
-            theirs: Answer::Error("unique expression names"),
+            right: CaseOutcome::Rows(&["true, true", "false, true", "false, false"]),
+            theirs: CaseOutcome::Error("unique expression names"),
         },
     ],
 };
@@ -118,33 +121,33 @@ pub(super) const EXISTS: Guard = Guard {
         Case {
             setup: &[O, U],
             sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT count(*) FROM sub_u WHERE b = k)",
-            right: Answer::Rows(&["1", "2", "3"]),
-            theirs: Answer::Rows(&["1", "3"]),
+            right: CaseOutcome::Rows(&["1", "2", "3"]),
+            theirs: CaseOutcome::Rows(&["1", "3"]),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k FROM sub_o WHERE 0 IN (SELECT count(*) FROM sub_u WHERE b = k)",
-            right: Answer::Rows(&["2"]),
-            theirs: Answer::Rows(&[]),
+            right: CaseOutcome::Rows(&["2"]),
+            theirs: CaseOutcome::Rows(&[]),
         },
         Case {
             setup: &[O, T],
             sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT * FROM sub_t WHERE a = k OFFSET 1)",
-            right: Answer::Rows(&["1"]),
-            theirs: Answer::Rows(&["1", "2"]),
+            right: CaseOutcome::Rows(&["1"]),
+            theirs: CaseOutcome::Rows(&["1", "2"]),
         },
         Case {
             setup: &[O, T, U],
             sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT 1 FROM (SELECT * FROM sub_t WHERE sub_t.b = k) x \
                   JOIN (SELECT * FROM sub_u ORDER BY c DESC LIMIT 1) y ON x.a = y.b)",
-            right: Answer::Rows(&[]),
-            theirs: Answer::Rows(&["1"]),
+            right: CaseOutcome::Rows(&[]),
+            theirs: CaseOutcome::Rows(&["1"]),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT 1 FROM sub_u WHERE b = k GROUP BY ROLLUP (b))",
-            right: Answer::Rows(&["1", "2", "3"]),
-            theirs: Answer::Rows(&["1", "3"]),
+            right: CaseOutcome::Rows(&["1", "2", "3"]),
+            theirs: CaseOutcome::Rows(&["1", "3"]),
         },
     ],
 };
@@ -161,103 +164,103 @@ pub(super) const CORRELATED: Guard = Guard {
             setup: &[O, U],
             sql: "SELECT k, x.one, rank() OVER (ORDER BY k DESC) FROM sub_o \
                   LEFT JOIN LATERAL (SELECT 1 AS one FROM sub_u WHERE b = k) x ON TRUE WHERE 1 <= (SELECT 1) ORDER BY k",
-            right: Answer::Rows(&["1, 1, 3", "2, NULL, 2", "3, 1, 1"]),
-            theirs: Answer::Error("wrong number of fields"),
+            right: CaseOutcome::Rows(&["1, 1, 3", "2, NULL, 2", "3, 1, 1"]),
+            theirs: CaseOutcome::Error("wrong number of fields"),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, (SELECT max(rn) FROM \
                   (SELECT b, row_number() OVER (ORDER BY c) AS rn FROM sub_u WHERE b = k) x) FROM sub_o",
-            right: Answer::Rows(&["1, 1", "2, NULL", "3, 1"]),
-            theirs: Answer::Rows(&["1, 1", "2, NULL", "3, 3"]),
+            right: CaseOutcome::Rows(&["1, 1", "2, NULL", "3, 1"]),
+            theirs: CaseOutcome::Rows(&["1, 1", "2, NULL", "3, 3"]),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, rn FROM sub_o CROSS JOIN LATERAL \
                   (SELECT b, row_number() OVER (ORDER BY c) AS rn FROM sub_u WHERE b = k) x",
-            right: Answer::Rows(&["1, 1", "3, 1"]),
-            theirs: Answer::Rows(&["1, 1", "3, 3"]),
+            right: CaseOutcome::Rows(&["1, 1", "3, 1"]),
+            theirs: CaseOutcome::Rows(&["1, 1", "3, 3"]),
         },
         Case {
             setup: &[O, T, U],
             sql: "SELECT k, (SELECT count(*) FROM sub_u LEFT JOIN (SELECT * FROM sub_t WHERE sub_t.b = k) y \
                   ON sub_u.b = y.a) FROM sub_o",
-            right: Answer::Rows(&["1, 3", "2, 3", "3, 3"]),
-            theirs: Answer::Rows(&["1, 1", "2, 0", "3, 0"]),
+            right: CaseOutcome::Rows(&["1, 3", "2, 3", "3, 3"]),
+            theirs: CaseOutcome::Rows(&["1, 1", "2, 0", "3, 0"]),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, (SELECT count(*) FROM sub_u WHERE b < k) FROM sub_o",
-            right: Answer::Rows(&["1, 0", "2, 1", "3, 1"]),
-            theirs: Answer::Error("does not support logical expression ScalarSubquery"),
+            right: CaseOutcome::Rows(&["1, 0", "2, 1", "3, 1"]),
+            theirs: CaseOutcome::Error("does not support logical expression ScalarSubquery"),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, (SELECT count(*) IS NULL FROM sub_u WHERE b = k) FROM sub_o",
-            right: Answer::Rows(&["1, false", "2, false", "3, false"]),
-            theirs: Answer::Rows(&["1, false", "2, NULL", "3, false"]),
+            right: CaseOutcome::Rows(&["1, false", "2, false", "3, false"]),
+            theirs: CaseOutcome::Rows(&["1, false", "2, NULL", "3, false"]),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, (SELECT c FROM sub_u WHERE b = k) FROM sub_o",
-            right: Answer::Rows(&["1, 1", "2, NULL", "3, 3"]),
-            theirs: Answer::Error("must be aggregated"),
+            right: CaseOutcome::Rows(&["1, 1", "2, NULL", "3, 3"]),
+            theirs: CaseOutcome::Error("must be aggregated"),
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, (SELECT c FROM sub_u WHERE c > k) FROM sub_o",
-            right: Answer::Error("more than one row"),
-            theirs: Answer::Error("must be aggregated"),
+            right: CaseOutcome::Error("more than one row"),
+            theirs: CaseOutcome::Error("must be aggregated"),
         },
         Case {
             setup: &[O, T, U],
             sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT 1 FROM sub_u WHERE b = k AND EXISTS \
                   (SELECT 1 FROM sub_t WHERE sub_t.b = k))",
-            right: Answer::Rows(&["1", "3"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1", "3"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[LISTS],
             sql: "SELECT k, x FROM sub_lists l CROSS JOIN UNNEST(l.tags) AS u(x)",
-            right: Answer::Rows(&["1, 1", "1, 2", "2, 3"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1", "1, 2", "2, 3"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[LISTS],
             sql: "SELECT k, x FROM sub_lists l LEFT JOIN LATERAL (SELECT unnest(l.tags) AS x) u ON TRUE",
-            right: Answer::Rows(&["1, 1", "1, 2", "2, 3", "3, NULL"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1", "1, 2", "2, 3", "3, NULL"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[O, T, U],
             sql: "SELECT k FROM sub_o WHERE EXISTS (SELECT a FROM sub_t WHERE a <= k EXCEPT SELECT b FROM sub_u)",
-            right: Answer::Rows(&["2", "3"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["2", "3"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, (SELECT count(*) FROM (SELECT c FROM sub_u WHERE b = k GROUP BY ROLLUP (c)) d) FROM sub_o",
-            right: Answer::Rows(&["1, 2", "2, 1", "3, 2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 2", "2, 1", "3, 2"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[O, T, U],
             sql: "SELECT k, a FROM sub_o FULL JOIN sub_t ON k = a AND EXISTS \
                   (SELECT 1 FROM sub_u WHERE sub_u.c > sub_o.k AND sub_u.c > sub_t.b)",
-            right: Answer::Rows(&["1, 1", "2, 2", "3, NULL", "NULL, 1", "NULL, NULL"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["1, 1", "2, 2", "3, NULL", "NULL, 1", "NULL, NULL"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k, count(*) FROM sub_o GROUP BY k ORDER BY (SELECT count(*) FROM sub_u WHERE b = k), k",
-            right: Answer::Rows(&["2, 1", "1, 1", "3, 1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["2, 1", "1, 1", "3, 1"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[O, U],
             sql: "SELECT k FROM sub_o ORDER BY (SELECT max(c) FROM sub_u WHERE b < k) DESC NULLS LAST, k",
-            right: Answer::Rows(&["2", "3", "1"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["2", "3", "1"]),
+            theirs: CaseOutcome::Varies,
         },
     ],
 };
@@ -269,8 +272,8 @@ pub(super) const VALUE: Guard = Guard {
     cases: &[Case {
         setup: &[N],
         sql: "SELECT a FROM sub_n WHERE (SELECT a FROM sub_n WHERE a > 5) IS NULL",
-        right: Answer::Rows(&["1", "2"]),
-        theirs: Answer::Rows(&[]),
+        right: CaseOutcome::Rows(&["1", "2"]),
+        theirs: CaseOutcome::Rows(&[]),
     }],
 };
 

@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::{OrderBy, Query, Select, SetExpr, VisitMut,
 
 pub(super) use self::names::tables;
 use self::plan::MergedColumns;
-use super::{Answer, Case, Guard};
+use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
     title: "FULL and RIGHT JOIN … USING, NATURAL joins",
@@ -32,33 +32,33 @@ pub(super) const GUARD: Guard = Guard {
         Case {
             setup: &[L, R],
             sql: "SELECT a FROM using_l FULL JOIN using_r USING (a)",
-            right: Answer::Rows(&["1", "2", "3"]),
-            theirs: Answer::Rows(&["1", "2", "NULL"]),
+            right: CaseOutcome::Rows(&["1", "2", "3"]),
+            theirs: CaseOutcome::Rows(&["1", "2", "NULL"]),
         },
         Case {
             setup: &[L, R],
             sql: "SELECT * FROM using_l NATURAL RIGHT JOIN using_r",
-            right: Answer::Rows(&["20, 2, 200", "NULL, 3, 300"]),
-            theirs: Answer::Rows(&["20, 2, 200", "NULL, NULL, 300"]),
+            right: CaseOutcome::Rows(&["20, 2, 200", "NULL, 3, 300"]),
+            theirs: CaseOutcome::Rows(&["20, 2, 200", "NULL, NULL, 300"]),
         },
         Case {
             setup: &[L, R],
             sql: "SELECT a, count(*) FROM using_l FULL JOIN using_r USING (a) WHERE a > 1 AND using_l.a IS NULL \
                   GROUP BY a",
-            right: Answer::Rows(&["3, 1"]),
-            theirs: Answer::Error("mbiguous"),
+            right: CaseOutcome::Rows(&["3, 1"]),
+            theirs: CaseOutcome::Error("mbiguous"),
         },
         Case {
             setup: &[L, R],
             sql: "SELECT x FROM using_l JOIN using_r USING (a) WHERE a = 2",
-            right: Answer::Rows(&["20"]),
-            theirs: Answer::Error("mbiguous"),
+            right: CaseOutcome::Rows(&["20"]),
+            theirs: CaseOutcome::Error("mbiguous"),
         },
         Case {
             setup: &[L, R],
             sql: "SELECT -a, x FROM using_l NATURAL LEFT JOIN using_r ORDER BY -a",
-            right: Answer::Rows(&["-2, 20", "-1, 10"]),
-            theirs: Answer::Error("mbiguous"),
+            right: CaseOutcome::Rows(&["-2, 20", "-1, 10"]),
+            theirs: CaseOutcome::Error("mbiguous"),
         },
         Case {
             setup: &[
@@ -66,51 +66,51 @@ pub(super) const GUARD: Guard = Guard {
                 "CREATE TABLE using_u AS SELECT 'x' AS s",
             ],
             sql: "SELECT s || s, count(*) FROM using_s JOIN using_u USING (s) GROUP BY s || s",
-            right: Answer::Rows(&["xx, 1"]),
-            theirs: Answer::Error("mbiguous"),
+            right: CaseOutcome::Rows(&["xx, 1"]),
+            theirs: CaseOutcome::Error("mbiguous"),
         },
         Case {
             setup: &[L, R],
             sql: "SELECT a FROM using_l JOIN using_r USING (a) WHERE a <= ALL (SELECT y / 100 FROM using_r) \
                   AND EXISTS (SELECT 1 FROM using_l WHERE x / 10 = using_r.a)",
-            right: Answer::Rows(&["2"]),
-            theirs: Answer::Varies,
+            right: CaseOutcome::Rows(&["2"]),
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[L, R],
             sql: "SELECT NOT a = 2, a::TIMESTAMP IS NULL FROM using_l JOIN using_r USING (a)",
-            right: Answer::Rows(&["false, false"]),
-            theirs: Answer::Error("mbiguous"),
+            right: CaseOutcome::Rows(&["false, false"]),
+            theirs: CaseOutcome::Error("mbiguous"),
         },
         Case {
             setup: &[L, "CREATE TABLE using_c AS SELECT 2 AS \"A\", 7 AS w"],
             sql: "SELECT A, x, w FROM using_l JOIN using_c USING (a) WHERE A > 1",
-            right: Answer::Rows(&["2, 20, 7"]),
-            theirs: Answer::Error("No field named"),
+            right: CaseOutcome::Rows(&["2, 20, 7"]),
+            theirs: CaseOutcome::Error("No field named"),
         },
         Case {
             setup: &[L, "CREATE TABLE using_c AS SELECT 3 AS \"A\", 7 AS w"],
             sql: "SELECT * FROM using_c FULL JOIN using_l USING (a)",
-            right: Answer::Rows(&["3, 7, NULL", "1, NULL, 10", "2, NULL, 20"]),
-            theirs: Answer::Error("No field named"),
+            right: CaseOutcome::Rows(&["3, 7, NULL", "1, NULL, 10", "2, NULL, 20"]),
+            theirs: CaseOutcome::Error("No field named"),
         },
         Case {
             setup: &[L, R],
             sql: "SELECT * FROM using_l FULL JOIN using_r USING (a) \
                   FULL JOIN (VALUES (3, 'q'), (4, 'r')) q(a, z) USING (a)",
-            right: Answer::Rows(&[
+            right: CaseOutcome::Rows(&[
                 "10, 1, NULL, NULL",
                 "20, 2, 200, NULL",
                 "NULL, 3, 300, q",
                 "NULL, 4, NULL, r",
             ]),
-            theirs: Answer::Varies,
+            theirs: CaseOutcome::Varies,
         },
         Case {
             setup: &[L, R],
             sql: "SELECT * FROM using_r LEFT JOIN using_l USING (a)",
-            right: Answer::Rows(&["2, 200, 20", "3, 300, NULL"]),
-            theirs: Answer::Rows(&["200, 20, 2", "300, NULL, NULL"]),
+            right: CaseOutcome::Rows(&["2, 200, 20", "3, 300, NULL"]),
+            theirs: CaseOutcome::Rows(&["200, 20, 2", "300, NULL, NULL"]),
         },
     ],
 };

@@ -12,7 +12,7 @@ use sluicegate_client::Error as StoreError;
 use super::ErrorKind;
 use super::caused::Caused;
 use super::columns::{each_once, unlike_column};
-use super::hints::{ARRAY, BAD_VALUE, SILENT, ZERO};
+use super::hints::{ARRAY, BAD_VALUE, STALL_HINT, ZERO};
 use super::reword::{cast, reword};
 use super::store_errors::{MISSING_KEY, of_client, of_object_store};
 use super::user_error::UserError;
@@ -100,7 +100,11 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         return described;
     }
     if message.contains("the store says nothing about") {
-        return Description { kind: ErrorKind::Unavailable, message, hint: Some(SILENT.into()) };
+        return Description {
+            kind: ErrorKind::Unavailable,
+            message,
+            hint: Some(STALL_HINT.into()),
+        };
     }
     if message.contains("found Array") || message.contains("expected { got [") {
         let hint = Some(ARRAY.into());

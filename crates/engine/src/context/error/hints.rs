@@ -3,7 +3,7 @@
 use super::{ErrorKind, UserError};
 
 /// For a store that does not answer.
-pub(crate) const SILENT: &str =
+pub(crate) const STALL_HINT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
 /// For JSON that is one array of all rows.

@@ -25,7 +25,7 @@ pub struct UserError {
 impl UserError {
     /// What a user reads of an error.
     #[must_use]
-    pub fn of(error: DataFusionError) -> Self {
+    pub fn from_error(error: DataFusionError) -> Self {
         let Error { kind, message, hint, .. } = error.into();
         Self { kind, message, hint }
     }
@@ -76,6 +76,6 @@ mod tests {
         let error = Error::from(DataFusionError::from(told.clone()));
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(error.hint(), Some("Make it."));
-        assert_eq!(UserError::of(told.clone().into()), told);
+        assert_eq!(UserError::from_error(told.clone().into()), told);
     }
 }

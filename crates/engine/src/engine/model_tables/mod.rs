@@ -89,7 +89,7 @@ impl ModelTables {
     ///
     /// If the query cannot be planned, or its tables cannot be read or written.
     pub async fn write(&mut self, engine: &Engine, sql: &str) -> Result<ModelQuery> {
-        let (state, plan) = engine.profile(sql).await?.into_frame().into_parts();
+        let (state, plan) = engine.query_recorded(sql).await?.into_frame().into_parts();
         Ok(Box::pin(self.modelled(&state, &plan, sql)).await?)
     }
 
@@ -182,7 +182,7 @@ impl ModelQuery {
             TableInput::Layout => &self.plans[1],
             TableInput::Model => &self.plans[2],
         };
-        Ok(engine.profile(&self.sql).await?.with_plan(plan.clone()))
+        Ok(engine.query_recorded(&self.sql).await?.with_plan(plan.clone()))
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFu
             "The alias `{name}` of SELECT is not known in WHERE and ON: write its expression there, or put the query into \
              another: SELECT * FROM (SELECT …) AS q WHERE {name} …."
         )),
-        ..UserError::of(error)
+        ..UserError::from_error(error)
     }
     .into()
 }

@@ -153,7 +153,8 @@ impl AdaptiveSource {
         options: &ConfigOptions,
     ) -> Result<Arc<Throughput>> {
         let endpoint = resolve(options, self.select.endpoint_name())?;
-        let demand = SessionEstimator::of(options)?.open_demand(config, &self.select, options);
+        let demand =
+            SessionEstimator::from_options(options)?.open_demand(config, &self.select, options);
         let files = config.file_groups.iter().flat_map(|group| group.files());
         let pace = Throughput::new(AdaptiveInputs::new(demand, &endpoint, options), files)
             .with_metrics(self.select.metrics_set());

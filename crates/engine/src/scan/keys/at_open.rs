@@ -101,7 +101,7 @@ impl KeysAtOpen {
             KeyDecision::Nothing(_) => vec![(file.clone(), Vec::new())],
             KeyDecision::Ask(sent) => vec![(file.clone(), sent.filters.clone())],
             KeyDecision::ByPart(by_part) => {
-                let record = SessionEstimator::of(options)?.record_bytes(config, source);
+                let record = SessionEstimator::from_options(options)?.record_bytes(config, source);
                 let looking = RangeSampler::new(source, select, metrics, record);
                 let asking = KeyStatement::new(source, endpoint);
                 let asked = by_part.push_down_range(asking, looking, file, &self.said).await?;
@@ -294,7 +294,7 @@ fn wait_limit(
     if SluiceOptions::from_options(options).join == Join::Bloom {
         return Ok(DYNAMIC_FILTER_TIMEOUT);
     }
-    let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
+    let demand = SessionEstimator::from_options(options)?.open_demand(config, source, options);
     let without = demand.select().unwrap_or_else(|| demand.get());
     Ok(predict(&without.steps, &endpoint.hardware).total().min(DYNAMIC_FILTER_TIMEOUT))
 }

@@ -89,7 +89,7 @@ pub fn decide(
             whole.push(sent);
         }
     }
-    let estimator = SessionEstimator::of(options)?;
+    let estimator = SessionEstimator::from_options(options)?;
     let demand = estimator.open_demand(config, source, options);
     let whole = whole.into_iter().map(|sent| {
         let conditions = sent.filters.iter().map(|filter| &filter.there.expr);
@@ -145,7 +145,7 @@ pub(super) fn counting_pays(
     let (Some(domain), Join::Auto) = (domain, SluiceOptions::from_options(options).join) else {
         return Ok(true);
     };
-    let demand = SessionEstimator::of(options)?.open_demand(config, source, options);
+    let demand = SessionEstimator::from_options(options)?.open_demand(config, source, options);
     let share = (keys / domain.max(1.0)).min(1.0);
     let expected = KeyEstimate::new(source, share, Some(keys), true);
     let steps = |demand: ScanDemand| demand.select().unwrap_or_else(|| demand.get()).steps;

@@ -16,7 +16,7 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-use crate::context::listing::{is_hidden, says_kind, with_subfolders};
+use crate::context::listing::{implies_format, is_hidden, with_subfolders};
 use crate::{ErrorKind, UserError};
 
 /// The option that has the columns which partition the objects written in them, too.
@@ -92,7 +92,7 @@ async fn first(
     let mut there: Vec<ObjectMeta> = there.try_collect().await?;
     there.retain(|object| {
         let path = &object.location;
-        object.size > 0 && !is_hidden(path) && says_kind(path, kind)
+        object.size > 0 && !is_hidden(path) && implies_format(path, kind)
     });
     there.sort_by(|one, other| one.location.cmp(&other.location));
     let Some(ObjectMeta { location, .. }) = there.into_iter().next() else { return Ok(None) };
