@@ -18,8 +18,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures::TryStreamExt;
 use object_store::local::LocalFileSystem;
 use sluicegate_client::{Client, ConnectOptions, SelectCall};
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
     OutputSerialization, SelectRequest,

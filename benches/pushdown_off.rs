@@ -19,7 +19,7 @@ use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::Server;
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Format, Generate, Table, generate, query};

@@ -9,7 +9,7 @@ use sluicegate_engine::explain::Estimate;
 use sluicegate_engine::{CounterSnapshot, Engine};
 use sluicegate_server::Server;
 
-use crate::strategies::{Way, statements};
+use crate::strategies::{Strategy, statements};
 
 /// A row as text; `None` is NULL.
 type Row = Vec<Option<String>>;
@@ -17,7 +17,7 @@ type Row = Vec<Option<String>>;
 /// The prediction, results and counts of an item's runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
-    pub(crate) way: Way,
+    pub(crate) way: Strategy,
     /// The strategies chosen for its operators.
     pub(crate) chosen: Vec<&'static str>,
     /// Settings that were not followed, with the reason.
@@ -40,7 +40,7 @@ pub(crate) struct Measured {
 
 /// Makes a session follow a way, and explains the statement. Planning also loads statistics of the tables, so that no
 /// run includes that time.
-pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
+pub(crate) async fn prepare(engine: &Engine, way: Strategy, sql: &str) -> Measured {
     follow(engine, way).await;
     let explanation = Box::pin(engine.explain(sql)).await.unwrap();
     let mut chosen = Vec::new();
@@ -94,7 +94,7 @@ fn cpu_seconds() -> Option<f64> {
     Some(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
-async fn follow(engine: &Engine, way: Way) {
+async fn follow(engine: &Engine, way: Strategy) {
     for set in statements(way) {
         Box::pin(engine.collect(&set)).await.unwrap();
     }

@@ -9,7 +9,7 @@ use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use parquet::errors::ParquetError;
 
-use crate::output::visible::visible;
+use crate::output::escape::visible;
 
 /// True if failures are reported with their origins.
 static VERBOSE: AtomicBool = AtomicBool::new(false);

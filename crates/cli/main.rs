@@ -7,10 +7,10 @@ mod args;
 mod commands;
 mod connect;
 mod failure;
-mod mistyped;
 mod output;
 mod runtime;
 mod session;
+mod suggestions;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -49,8 +49,8 @@ fn main() -> ExitCode {
 fn program() -> ExitCode {
     let width = terminal::width().unwrap_or(WIDTH);
     let command = help::with_whole_examples(Args::command(), width);
-    let typed: Vec<_> = std::env::args_os().map(mistyped::with_space_before_comment).collect();
-    if mistyped::has_password(&typed) {
+    let typed: Vec<_> = std::env::args_os().map(suggestions::with_space_before_comment).collect();
+    if suggestions::has_password(&typed) {
         // The parser's error would repeat the password.
         return Failure::Usage(PASSWORD.to_owned()).report();
     }
@@ -89,7 +89,7 @@ fn show(shown: &clap::Error) -> ExitCode {
             Err(error) => Failure::from(error).report(),
         };
     }
-    let hint = mistyped::hint(shown);
+    let hint = suggestions::hint(shown);
     let text = match &hint {
         // Our hint is better than clap's tip.
         Some(_) => without_tip(&text),

@@ -13,7 +13,7 @@ use sluicegate_engine::Engine;
 use sluicegate_engine::codec::{decode, encode};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::internals::s3_scan::{S3Scan, as_select_scan};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_workloads::tpch::{Format, generate, query};
 use tokio::runtime::Runtime;
 

@@ -7,7 +7,7 @@ use object_store::memory::InMemory;
 use object_store::{ObjectStoreExt, path::Path};
 use sluicegate_engine::Endpoint;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::Operation;
 use url::Url;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate_costmodel::{Bytes, Dollars, HardwareProfile, PriceBook, Rows, ScanWork};
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use crate::harness::{BUCKET, Store, rows, statements};
 

@@ -14,7 +14,7 @@ use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::guards::{rewrite, with_guards};
 use sluicegate_engine::{Engine, EngineBuilder};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Builder, Faults, Server};
 use tempfile::TempDir;
 

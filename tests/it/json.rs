@@ -2,7 +2,7 @@
 
 use datafusion::prelude::SessionContext;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Format, Table, generate, query};

@@ -19,7 +19,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_workloads::tpch::Format;
 use tokio::runtime::Runtime;
 

@@ -13,7 +13,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_engine::statistics::cache::StatisticsCache;
 use sluicegate_engine::statistics::sketch::Sketch;
 use sluicegate_engine::statistics::{ObjectStatistics, Origin};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use crate::cli::{Served, bad, good, text};

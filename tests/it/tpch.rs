@@ -7,7 +7,7 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Answer, Format, Generate, Table, answer, generate, query};
 

@@ -2,7 +2,7 @@
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};

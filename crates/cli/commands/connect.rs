@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::args::{ConnectAddArgs, ConnectArgs, ConnectCommand, ConnectListArgs, ConnectTestArgs};
-use crate::connect::asked::{buckets_words, check_reachable};
-use crate::connect::calibrated::place;
-use crate::connect::named::{Connection, Connections};
+use crate::connect::calibrated_hardware::place;
+use crate::connect::named_connections::{Connection, Connections};
+use crate::connect::reachability::{buckets_words, check_reachable};
 use crate::connect::{prices, profile_named};
 use crate::failure::{Failure, Result, without_codes};
+use crate::output::escape::visible;
 use crate::output::listing::Listing;
-use crate::output::visible::visible;
 
 pub(crate) async fn run(command: ConnectCommand) -> Result<()> {
     match command {

@@ -11,11 +11,11 @@ use sluicegate_engine::{Engine, Explanation};
 use crate::args::ExplainArgs;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
+use crate::output::escape::visible;
 use crate::output::html::{Numbers, Page, Section};
 use crate::output::progress::print_line;
 use crate::output::stats;
 use crate::output::tree::tree;
-use crate::output::visible::visible;
 use crate::runtime::terminal;
 use crate::session::is_query;
 

@@ -20,8 +20,8 @@ use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
 use crate::output::progress;
 use crate::output::progress::print_line;
+use crate::runtime::disk_space;
 use crate::runtime::interrupt::{ABORT_TIMEOUT, interruptible};
-use crate::runtime::room;
 
 /// Generates the tables of a data set. `title` is its name in messages.
 pub(crate) async fn run<T>(args: TableArgs<T>, title: &str, seed: T::Seed) -> Result<()>
@@ -66,7 +66,7 @@ where
             let failed = |error| Failure::file(folder, error);
             fs::create_dir_all(folder).map_err(failed)?;
             let absolute = folder.canonicalize().map_err(failed)?;
-            room::check(&absolute, request.about_bytes(), title)?;
+            disk_space::check(&absolute, request.about_bytes(), title)?;
             let store = LocalFileSystem::new_with_prefix(&absolute)
                 .map_err(|error| Failure::new(error.to_string()))?;
             (Arc::new(store), absolute.display().to_string())

@@ -10,7 +10,7 @@ use sluicegate_engine::index_statements::{
     FreshnessCheck, Index, Indexes, ProgressFn, State, UnindexedObjects,
 };
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Handle;
 
 use crate::args::{CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs};

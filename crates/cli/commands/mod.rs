@@ -4,7 +4,7 @@ mod calibrate;
 mod completions;
 mod connect;
 mod demo;
-mod embedded;
+mod embedded_store;
 mod endpoint;
 mod explain;
 pub(crate) mod generate;

@@ -16,7 +16,7 @@ use sluicegate_engine::{Engine, ErrorKind};
 use crate::commands::generate::bucket_store;
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
-use crate::runtime::leftovers::Leftover;
+use crate::runtime::cleanup::Leftover;
 
 /// Pauses before the retries of a failed removal.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];

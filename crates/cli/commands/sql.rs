@@ -7,7 +7,6 @@ use sluicegate_engine::{Engine, StoreCapabilities};
 
 use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
-use crate::mistyped::is_cut;
 use crate::output::Output;
 use crate::output::html::Page;
 use crate::output::stats;
@@ -17,6 +16,7 @@ use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes,
 use crate::session::Session;
 use crate::session::prompt;
 use crate::session::script::Script;
+use crate::suggestions::is_cut;
 
 pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     // A terminal shows about 40 rows at once.

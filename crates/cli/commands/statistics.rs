@@ -9,7 +9,7 @@ use sluicegate_engine::statistics::cache::StatisticsCache;
 use sluicegate_engine::statistics::summary::Summary;
 
 use crate::args::{StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs};
-use crate::connect::known::{cache_folder, utc};
+use crate::connect::probed_endpoints::{cache_folder, utc};
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
 use crate::output::progress::print_line;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use object_store::client::{HttpRequest, HttpRequestBody};
 use sluicegate_client::{Client, ConnectOptions, NoRedirectClient};
 use sluicegate_engine::Error;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
-use super::known::{KnownEndpoints, ProbedEndpoint};
+use super::probed_endpoints::{KnownEndpoints, ProbedEndpoint};
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
 

@@ -1,14 +1,14 @@
 //! Builds engines from connection arguments.
 //!
-//! [`named`] reads named connections, [`detect`] finds the kind of store, and [`calibrated`] finds its hardware
+//! [`named_connections`] reads named connections, [`detect`] finds the kind of store, and [`calibrated_hardware`] finds its hardware
 //! profile.
 
-pub(crate) mod asked;
 pub(crate) mod bucket;
-pub(crate) mod calibrated;
+pub(crate) mod calibrated_hardware;
 pub(crate) mod detect;
-pub(crate) mod known;
-pub(crate) mod named;
+pub(crate) mod named_connections;
+pub(crate) mod probed_endpoints;
+pub(crate) mod reachability;
 pub(crate) mod workers;
 
 use std::path::Path;
@@ -17,13 +17,13 @@ use sluicegate_client::{Client, ConnectOptions};
 use sluicegate_costmodel::{DataError, HardwareProfile, PriceBook};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use tokio::runtime::Handle;
 
-use self::calibrated::{CalibratedHardware, place};
+use self::calibrated_hardware::{CalibratedHardware, place};
 use self::detect::Server;
-use self::named::{Connection, Connections};
+use self::named_connections::{Connection, Connections};
 use crate::args::{ConnectArgs, KINDS, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
@@ -134,7 +134,7 @@ impl ConnectArgs {
             .profile(profile)
             .scan(self.scan.into())
             .write_runtime(Handle::current());
-        if let Some(cache) = known::cache_folder() {
+        if let Some(cache) = probed_endpoints::cache_folder() {
             engine = engine.statistics_folder(cache.join("statistics"));
         }
         if let Some(name) = self.prices.as_ref().or(named.prices.as_ref()) {
@@ -245,7 +245,7 @@ fn read(
     named_or_read("hardware profile", name, known.cloned(), HardwareProfile::parse, names)
 }
 
-/// Returns `known`, or parses the file `name`.
+/// Returns `probed_endpoints`, or parses the file `name`.
 fn named_or_read<T>(
     what: &str,
     name: &str,

@@ -10,7 +10,7 @@ use arrow::util::pretty::pretty_format_batches_with_options;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::failure::Result;
-use crate::output::visible::in_cell;
+use crate::output::escape::in_cell;
 
 /// The least width of a column whose cells are cut.
 const LEAST: usize = 10;

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::failure::Result;
 use crate::output::Format;
+use crate::output::escape::in_cell;
 use crate::output::grid::align;
-use crate::output::visible::in_cell;
 
 /// The formats of listings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -1,8 +1,8 @@
 //! Output of commands: answers, charts, listings, statistics, progress and HTML pages.
 
-mod answer;
 pub(crate) mod chart;
 pub(crate) mod constant;
+pub(crate) mod escape;
 mod expanded;
 pub(crate) mod file;
 mod fit;
@@ -11,10 +11,10 @@ pub(crate) mod html;
 pub(crate) mod listing;
 mod nested;
 pub(crate) mod progress;
+mod result_set;
 pub(crate) mod screen;
 pub(crate) mod stats;
 pub(crate) mod titles;
 pub(crate) mod tree;
-pub(crate) mod visible;
 
-pub(crate) use self::answer::{Format, Output};
+pub(crate) use self::result_set::{Format, Output};

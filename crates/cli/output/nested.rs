@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 
-use super::answer::write_lines;
+use super::result_set::write_lines;
 use crate::failure::Result;
 
 /// Returns the batch with its nested values as JSON text.

@@ -12,8 +12,8 @@ use sluicegate_engine::{CounterSnapshot, Engine};
 use sluicegate_workloads::{self as workloads, DataTable, Generate, PartProgress, WrittenObject};
 
 use crate::failure::Result;
+use crate::output::escape::visible;
 use crate::output::stats;
-use crate::output::visible::visible;
 
 const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
 

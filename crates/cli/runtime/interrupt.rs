@@ -9,7 +9,7 @@ use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
-use crate::runtime::leftovers;
+use crate::runtime::cleanup;
 use crate::runtime::signals::{Signal, Signals};
 use crate::runtime::terminal::Terminal;
 
@@ -89,7 +89,7 @@ pub(crate) fn watch(last_resort: LastResort) -> InterruptGuard {
             _ = signals.after(count, kinds) => {}
             () = patience => {}
         }
-        if let Some(words) = leftovers::words() {
+        if let Some(words) = cleanup::words() {
             print_line(&words);
         }
         process::exit(i32::from(code));

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::failure::{Failure, Result};
-use crate::runtime::leftovers::Leftover;
+use crate::runtime::cleanup::Leftover;
 
 /// Number of attempts to remove the folder, and the pause between them: a write that was in progress when the command
 /// was interrupted may still create a file.

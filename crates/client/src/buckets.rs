@@ -5,7 +5,7 @@ use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 
 use super::Client;
 use super::error::{Error, Subject};
-use super::idle::StallTimer;
+use super::stall_timeout::StallTimer;
 use super::wire::ListTap;
 
 /// The region of a bucket that is created without a location.

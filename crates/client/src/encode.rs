@@ -3,7 +3,7 @@
 use aws_sdk_s3::types;
 
 use super::error::Error;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, JsonType, OutputSerialization,
     QuoteFields, ScanRange, SelectRequest,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use sluicegate_conformance::NoAnswer;
+use sluicegate_s3select::capabilities::{Refusal, StoreCapabilities};
 use sluicegate_s3select::error::is_damage;
-use sluicegate_s3select::profile::{Refusal, StoreCapabilities};
 
 use crate::access::access_fault;
 

@@ -34,24 +34,24 @@
 //! ```
 
 mod access;
+mod aws_profile;
 mod buckets;
 mod call;
 mod checked_credentials;
 mod decode;
-mod direct;
 mod encode;
 mod error;
 pub mod fractions;
-mod idle;
 mod metrics;
+mod no_redirects;
 mod options;
 mod probe;
-mod profiles;
 mod proxy;
 mod raw;
 mod refusals;
 mod resume;
 mod sdk_error;
+mod stall_timeout;
 mod stream;
 pub mod surrogate_pairs;
 pub mod text_times;
@@ -79,19 +79,19 @@ use http::Uri;
 pub use self::access::{AccessFault, access_fault};
 pub use self::call::{RetryPolicy, SelectCall};
 use self::checked_credentials::CheckedCredentials;
-pub use self::direct::{NoRedirectClient, SendError};
 pub use self::error::Error;
 use self::error::Subject;
-use self::idle::StallTimer;
 pub use self::metrics::{Reported, SelectCounts, SelectMetrics};
+pub use self::no_redirects::{NoRedirectClient, SendError};
 pub use self::options::{ConnectOptions, Credentials};
 pub use self::probe::ProbeTarget;
 pub use self::proxy::{Proxy, proxy_of};
 use self::refusals::Refusals;
 pub use self::refusals::{KnownRefusal, RefusalScope, RequestKind};
+use self::stall_timeout::StallTimer;
 pub use self::stream::SelectStream;
 use self::wire::HeadTap;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::request::SelectRequest;
 
 /// The pause before a request whose answer did not begin is sent again. It is jittered, and doubles each time.
@@ -142,7 +142,7 @@ impl Client {
             None => default_region(options).await,
         };
         let attempts = options.request_attempts.max(1);
-        // The client limits the wait for answers itself; see `idle`.
+        // The client limits the wait for answers itself; see `stall_timeout`.
         let timeouts = TimeoutConfig::builder().connect_timeout(options.connect_timeout).build();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .region(region.clone())
@@ -154,10 +154,11 @@ impl Client {
                     .with_initial_backoff(REQUEST_BACKOFF),
             );
         if let Some(name) = &options.aws_profile {
-            profiles::check(name).await?;
+            aws_profile::check(name).await?;
             // Like with the AWS CLI, a profile that is named explicitly takes precedence over the environment's keys.
-            loader =
-                loader.profile_name(name).credentials_provider(profiles::provider(name, &region));
+            loader = loader
+                .profile_name(name)
+                .credentials_provider(aws_profile::provider(name, &region));
         }
         if let Some(endpoint) = &options.endpoint {
             loader = loader.endpoint_url(endpoint);
@@ -180,14 +181,14 @@ impl Client {
             (bad_endpoint, endpoint) = (Some(error), None);
         }
         let no_profile = match env::var("AWS_PROFILE").ok().filter(|name| !name.trim().is_empty()) {
-            Some(name) if options.uses_chain() => profiles::check(&name).await.err(),
+            Some(name) if options.uses_chain() => aws_profile::check(&name).await.err(),
             _ => None,
         };
         check_region(region.as_ref())?;
         let path_style = options.path_style.unwrap_or(endpoint.is_some());
         // A store sends little while it scans; the idle time-out allows for that.
         let mut s3 = aws_sdk_s3::config::Builder::from(&config)
-            .http_client(direct::http_client(options.connect_timeout))
+            .http_client(no_redirects::http_client(options.connect_timeout))
             .force_path_style(path_style)
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
         s3.set_endpoint_url(endpoint.clone());

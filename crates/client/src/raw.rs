@@ -6,16 +6,16 @@ use aws_sdk_s3::primitives::event_stream::EventReceiver;
 use aws_sdk_s3::types::error::SelectObjectContentEventStreamError;
 use aws_sdk_s3::types::{ExpressionType, RequestProgress, SelectObjectContentEventStream as Event};
 use sluicegate_conformance::RawAnswer;
-use sluicegate_s3select::profile::Extension;
+use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::request::{CsvInput, InputFormat, SelectRequest};
 use tokio::time::timeout;
 
 use super::Client;
 use super::encode::{Encoded, encode};
 use super::error::{Error, Subject};
-use super::idle::StallTimer;
 use super::metrics::SelectMetrics;
 use super::sdk_error::{Failure, sort_stream_error};
+use super::stall_timeout::StallTimer;
 use super::wire::{AnswerHead, SelectTap};
 
 /// The maximum size of an answer, which is kept in memory.

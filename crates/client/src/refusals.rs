@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use super::error::Error;
+use sluicegate_s3select::capabilities::{DataFormat, constructs};
 use sluicegate_s3select::dialect;
-use sluicegate_s3select::profile::{DataFormat, constructs};
 use sluicegate_s3select::request::{Compression, OutputSerialization, SelectRequest};
 
 /// The maximum number of refusals kept; a planner makes fewer kinds of statements.

@@ -11,7 +11,7 @@ use aws_smithy_types::event_stream::{Message, RawMessage};
 use super::Client;
 use super::error::{Error, StoreError, Subject};
 use super::proxy::{Proxy, proxy_of};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 impl Client {
     /// Converts an error of a request whose answer did not begin.

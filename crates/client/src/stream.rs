@@ -22,12 +22,12 @@ use super::call::SelectCall;
 use super::decode::RowDecoder;
 use super::encode::{Encoded, encode};
 use super::error::{EXTENSIONS_MISSING, Error, Subject};
-use super::idle::{StallAction, StallTimer};
 use super::metrics::SelectMetrics;
 use super::raw::Events;
 use super::resume::Progress;
 use super::sdk_error::{Failure, sort_stream_error};
-use sluicegate_s3select::profile::Extension;
+use super::stall_timeout::{StallAction, StallTimer};
+use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::request::InputFormat;
 
 /// The time-out for the end of the HTTP message after the End event. A connection can only be reused if its message

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 
 use super::metrics::SelectMetrics;
+use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::profile::Extension;
 
 /// The maximum length of a frame, in bytes. Stores send frames of about 128 KiB; AWS's own clients accept up to 24
 /// MiB.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sluicegate_s3select::profile::Extension;
+use sluicegate_s3select::capabilities::Extension;
 
 /// A complete answer as received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use sluicegate_engine::endpoints::resolve;
 use sluicegate_engine::query::QueryCounters;
 
 use crate::draining::query_header;
-use crate::{counts, settings};
+use crate::{settings, worker_counts};
 
 /// The time-out for the workers' request counts, from the last row on.
 const COUNTS: Duration = Duration::from_secs(10);
@@ -150,7 +150,7 @@ async fn count(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
     let options = context.session_config().options();
     let _ = told.apply(|node| {
         let metrics = node.metrics().unwrap_or_default();
-        for (endpoint, name, n) in counts::worker_counts(&metrics) {
+        for (endpoint, name, n) in worker_counts::worker_counts(&metrics) {
             if let Ok(endpoint) = resolve(options, &endpoint) {
                 QueryCounters::of_task(context, &endpoint).add_remote_count(&name, n);
             }

@@ -20,10 +20,9 @@
 
 mod channels;
 mod cluster;
+mod coalesce;
 mod coordinator;
-mod counts;
 mod draining;
-mod gather;
 mod identity;
 mod keys;
 mod leaves;
@@ -32,8 +31,9 @@ mod settings;
 mod subqueries;
 mod switch;
 mod token;
-mod uncarried;
+mod unserializable;
 mod worker;
+mod worker_counts;
 
 pub use self::cluster::{Cluster, ClusterError};
 pub use self::token::Token;

@@ -22,7 +22,7 @@ use sluicegate_engine::choice::Journal;
 use sluicegate_engine::{Endpoints, ErrorKind, UserError, leaf_tasks};
 
 use crate::coordinator::ClusterExec;
-use crate::{gather, keys, subqueries, switch, uncarried};
+use crate::{coalesce, keys, subqueries, switch, unserializable};
 
 /// Plans queries with the engine's planner and cuts the plans into stages.
 pub(crate) struct ClusterPlanner {
@@ -65,7 +65,7 @@ impl ClusterPlanner {
         let stays = |node: &Arc<dyn ExecutionPlan>| {
             Ok(has_constant_partition(node) || node.is::<RecursiveQueryExec>())
         };
-        if whole.exists(stays)? || uncarried::is_any(&whole, logical)? {
+        if whole.exists(stays)? || unserializable::is_any(&whole, logical)? {
             return Ok(whole);
         }
         let mut plan = Arc::clone(&whole);
@@ -76,7 +76,7 @@ impl ClusterPlanner {
                 return Ok(whole);
             }
         }
-        let given = Arc::new(ExistingPlan { plan: gather::explicitly(plan)? });
+        let given = Arc::new(ExistingPlan { plan: coalesce::explicitly(plan)? });
         let mut planner =
             SessionStateBuilder::new().with_query_planner(given).with_distributed_planner();
         let Some(planner) = planner.query_planner().take() else {
@@ -84,7 +84,7 @@ impl ClusterPlanner {
         };
         let staged = planner.create_physical_plan(logical, session).await?;
         let is_cut = staged.exists(|node| Ok(node.is::<DistributedExec>()))?;
-        if !is_cut || !uncarried::comes_back(&whole, &state(session)?.task_ctx()) {
+        if !is_cut || !unserializable::comes_back(&whole, &state(session)?.task_ctx()) {
             return Ok(whole);
         }
         let (plan, keys) = keys::within_stages(staged)?;
@@ -166,7 +166,7 @@ fn partial_reduce() -> DataFusionError {
 /// Returns true if a window is partitioned by an expression that is constant over all rows. Its stage would lose the
 /// ordering that the window relies on, and fail.
 fn has_constant_partition(node: &Arc<dyn ExecutionPlan>) -> bool {
-    let windows = uncarried::windows(node.as_ref());
+    let windows = unserializable::windows(node.as_ref());
     let inputs = node.children();
     let (Some(input), false) = (inputs.first(), windows.is_empty()) else { return false };
     let rows = input.equivalence_properties();

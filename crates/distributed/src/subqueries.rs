@@ -5,7 +5,7 @@ use datafusion::common::Result;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-use crate::uncarried::any_expression;
+use crate::unserializable::any_expression;
 
 /// Replaces scalar sub-queries by joins. `None` if a sub-query may return several rows, or is used where no join is
 /// possible. A query without scalar sub-queries is returned unchanged.

@@ -13,7 +13,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion_distributed::NetworkCoalesceExec;
 use sluicegate_engine::leaf_tasks;
 
-use crate::gather::{coalesce_partitions, is_single};
+use crate::coalesce::{coalesce_partitions, is_single};
 use crate::leaves::of_leaf;
 use crate::over;
 

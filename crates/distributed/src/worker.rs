@@ -25,11 +25,11 @@ use tonic::transport::Server;
 use tower::layer::layer_fn;
 
 use crate::channels::{Channels, KEEPALIVE, MOST_SENT};
-use crate::counts::{WorkerAddress, reporting_counts};
 use crate::draining::Draining;
 use crate::identity::Identity;
 use crate::settings;
 use crate::token::Token;
+use crate::worker_counts::{WorkerAddress, reporting_counts};
 
 /// The time that connections have to end after the last query.
 const GRACE: Duration = Duration::from_secs(2);

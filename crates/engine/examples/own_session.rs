@@ -5,7 +5,7 @@
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use sluicegate_engine::{Engine, with_pushdown};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::Server;
 
 #[tokio::main]

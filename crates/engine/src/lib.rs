@@ -98,7 +98,7 @@ pub use self::store::version_pinned_store::Versions;
 pub use sluicegate_client::{ConnectOptions, Credentials};
 pub use sluicegate_costmodel::{HardwareProfile, Objective, PriceBook};
 pub use sluicegate_guards::{self as guards, sql_types};
-pub use sluicegate_s3select::profile::StoreCapabilities;
+pub use sluicegate_s3select::capabilities::StoreCapabilities;
 
 /// The stack size of a thread that plans or runs queries, in bytes. It is large enough for every statement that is
 /// accepted. At the limit, 2,000 consecutive operators take some 9 MiB if crates are optimised, as do 500 branches of

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::aggregate::State;
-use super::answers::{answer_groups, hand_on, write_items};
 use super::batch::{BatchReader, Columns};
 use super::cancellation::Cancellation;
 use super::group_by::Groups;
 use super::output::{self, Fields, RowWriter};
 use super::program::{Machine, NodeId, Program, is_too_much_text};
+use super::result_rows::{answer_groups, hand_on, write_items};
 use super::selection::Selection;
 use super::sink::{Outbox, Sink, Stats};
 use super::statement::{AggregateRows, Answer, Item, Statement};

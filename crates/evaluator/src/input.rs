@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 
-use super::ahead::Readahead;
 use super::members::Members;
+use super::readahead::Readahead;
 use super::source::{ObjectSource, SourceReader};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::Compression;

@@ -9,8 +9,6 @@
 //! `execute` runs that program over the batches.
 
 mod aggregate;
-mod ahead;
-mod answers;
 mod batch;
 mod block;
 mod cancellation;
@@ -18,14 +16,16 @@ mod csv;
 mod execute;
 mod group_by;
 mod grouping;
-mod held;
 mod input;
 mod json;
 mod members;
+mod memory_budget;
 mod output;
 mod parallel;
 mod parquet;
 mod program;
+mod readahead;
+mod result_rows;
 mod scan_range;
 mod selection;
 mod sink;
@@ -159,7 +159,7 @@ impl Evaluation {
                     JsonReader::open(&source, *layout, compression, range, &query.from);
                 let statement = Arc::new(Statement::compile(&query, &mut schema, now)?);
                 let whole_rows = matches!(statement.answer, Answer::Star);
-                let memory = held::MemoryConsumer::new();
+                let memory = memory_budget::MemoryConsumer::new();
                 let tell = move |reader: JsonReader, schema| {
                     let reader = reader.with_max_rows(max_rows).sharing(memory.clone());
                     reader.read_only(schema, whole_rows)

@@ -48,7 +48,7 @@
 extern crate self as sluicegate_pruning;
 
 #[macro_use]
-mod checked;
+mod validated_serde;
 
 pub mod algorithm;
 pub mod deployment;

@@ -10,13 +10,13 @@
 //! * [`value`] defines the values and the semantics of operators and functions.
 //! * [`request`] holds the options around a statement.
 //! * [`error`] has the service's error codes.
-//! * [`profile`] describes what each kind of store supports.
+//! * [`capabilities`] describes what each kind of store supports.
 //! * [`byteranges`] reads and writes several ranges of an object in one GET.
 
 pub mod byteranges;
+pub mod capabilities;
 pub mod dialect;
 pub mod error;
-pub mod profile;
 pub mod request;
 pub mod value;
 

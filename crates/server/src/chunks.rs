@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::stream::{ByteStream, DynByteStream};
 use s3s::{Body, StdError};
 
-use crate::received::{BodyFault, BodyState};
+use crate::request_body::{BodyFault, BodyState};
 
 /// The maximum length of a line between chunks, with a size and a signature, in bytes.
 const MAX_LINE: usize = 1024;

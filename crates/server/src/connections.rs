@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::front::Front;
 use crate::link::{Link, ShapedSocket};
-use crate::pace::MinRateSocket;
+use crate::min_rate::MinRateSocket;
 
 /// The time that running requests get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);

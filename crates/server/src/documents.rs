@@ -14,8 +14,8 @@ use s3s::{Body, S3Request, S3Result, TrailingHeaders, s3_error};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::messages::is_no_xml;
-use crate::received::BodyState;
+use crate::error_messages::is_no_xml;
+use crate::request_body::BodyState;
 use crate::store::{Algorithm, Expected, Hasher};
 use crate::target;
 

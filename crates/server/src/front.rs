@@ -16,22 +16,22 @@ use s3s::{Body, HttpError, S3Error, s3_error};
 
 use crate::access_log::{AccessLog, LoggedRequest};
 use crate::api::CUT;
+use crate::browser_origin::refuse_pages;
 use crate::chunks::{ChunkSigning, chunks};
+use crate::error_messages::{escape_controls, explain, is_error};
 use crate::health::Probe;
 use crate::hosts::{Hosts, refuse_odd_hosts};
 use crate::limits::Limits;
-use crate::messages::{escape_controls, explain, is_error};
-use crate::offered::refuse_unknown;
-use crate::origin::refuse_pages;
 use crate::payload_hash::refuse_other_hashes;
 use crate::preflight::refuse_preflights;
-use crate::received::{BodyState, watch};
+use crate::request_body::{BodyState, watch};
 use crate::signed::{
     refuse_foreign_scopes, refuse_long_lived, refuse_odd_names, refuse_odd_times, refuse_old,
     refuse_other_algorithms, refuse_two_signatures, refuse_unsigned_headers, refuse_version_2,
     signed_headers,
 };
 use crate::store::Store;
+use crate::supported::refuse_unknown;
 use crate::target;
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");

@@ -13,12 +13,14 @@
 
 mod access_log;
 mod api;
+mod browser_origin;
 mod chunks;
 mod connections;
 mod counters;
 mod credentials;
 mod documents;
 mod error;
+mod error_messages;
 mod expiry;
 mod faults;
 mod front;
@@ -28,19 +30,17 @@ mod integrity;
 mod limits;
 mod link;
 mod memory;
-mod messages;
-mod offered;
-mod origin;
-mod pace;
+mod min_rate;
 mod payload_hash;
 mod preflight;
-mod received;
+mod request_body;
 mod routes;
 mod scrub;
 mod select;
 mod server;
 mod signed;
 mod store;
+mod supported;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Group-bys in the store of which a statement fails, or answers something impossible.
 
 use bytes::Bytes;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use super::one_by_one::without_case;

@@ -10,7 +10,7 @@ use datafusion::prelude::SessionContext;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::Builder;
 use sluicegate_workloads::tpch::{Format, generate, query};
 

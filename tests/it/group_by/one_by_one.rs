@@ -4,7 +4,7 @@ use bytes::Bytes;
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use super::{analyzed, both, ddl, engine, force, sample, skewed};

@@ -2,11 +2,11 @@
 //! bytes.
 
 mod command;
-mod inside;
 mod manage;
 mod options;
 mod random;
 mod reads;
+mod server_index;
 mod unusable;
 
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{create, index_in_plan};

@@ -3,7 +3,7 @@
 use futures::TryStreamExt;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::counters::RequestKind;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use super::{create, files, index_in_plan, is_indexed, key, numbers};
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows};

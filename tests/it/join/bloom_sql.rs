@@ -14,9 +14,9 @@ use sluicegate_engine::internals::keys::Hashing;
 use sluicegate_engine::internals::keys::bloom::{Bloom, Shape};
 use sluicegate_engine::internals::predicate::{ColumnStyle, Translator};
 use sluicegate_evaluator::{Evaluation, Sink, Stats};
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
-use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, JsonType,
     OutputSerialization, SelectRequest,

@@ -3,11 +3,11 @@
 
 mod answers;
 mod bloom_sql;
-mod by_part;
+mod by_range;
 mod compared;
 mod faults;
 mod grouped;
 mod namesakes;
-mod sent;
+mod pushed_keys;
 mod tpch;
-mod transfer;
+mod transferred_keys;

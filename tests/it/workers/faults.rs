@@ -7,7 +7,7 @@ use datafusion::common::runtime::SpawnedTask;
 use sluicegate_distributed::{Cluster, ClusterError, Token, Worker, WorkerError};
 use sluicegate_engine::ErrorKind;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use super::{Machines, TestWorker, tables};

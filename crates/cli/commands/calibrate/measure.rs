@@ -22,7 +22,7 @@ use sluicegate_conformance::NoAnswer;
 use sluicegate_costmodel::calibration::{Experiment, MeasuredOperation};
 use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, ScanWork, Terms, answered};
 use sluicegate_engine::{Engine, Error};
-use sluicegate_s3select::profile::Extension;
+use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, JsonType,
     OutputSerialization, SelectRequest,

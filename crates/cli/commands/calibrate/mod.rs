@@ -24,14 +24,14 @@ use sluicegate_costmodel::calibration::{
 };
 use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook, Work};
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use self::data::Data;
 use crate::args::CalibrateArgs;
 use crate::commands::generate::bucket_store;
 use crate::commands::samples::Samples;
-use crate::connect::calibrated::{CalibratedHardware, place};
-use crate::connect::{detect, known, prices};
+use crate::connect::calibrated_hardware::{CalibratedHardware, place};
+use crate::connect::{detect, prices, probed_endpoints};
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
 use crate::output::progress::print_line;
@@ -169,7 +169,7 @@ impl Measurement<'_> {
         let noise = noise(load, &experiments);
         let profile = HardwareProfile {
             name: self.name,
-            date: known::now(),
+            date: probed_endpoints::now(),
             source: format!("measured by sluice {}", env!("CARGO_PKG_VERSION")),
             calibration: Some(Box::new(Calibration {
                 endpoint: place(&measuring.endpoint().client),

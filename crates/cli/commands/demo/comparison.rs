@@ -1,6 +1,6 @@
 //! An item of the demo, measured twice.
 
-use crate::commands::embedded::measure::Run;
+use crate::commands::embedded_store::measure::Run;
 
 /// The runs of a query with pushdown off and on.
 #[derive(Debug, Clone, PartialEq)]

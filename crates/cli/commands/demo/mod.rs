@@ -19,16 +19,16 @@ use sluicegate_workloads::{Generate, tpch};
 use self::comparison::Comparison;
 use crate::args::quantity::{link_words, whole_rate};
 use crate::args::{DEFAULT_SCALE, DemoArgs};
-use crate::commands::embedded::measure::{followed, measure};
-use crate::commands::embedded::{connect, load, set};
+use crate::commands::embedded_store::measure::{followed, measure};
+use crate::commands::embedded_store::{connect, load, set};
 use crate::commands::generate::ddl;
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
 use crate::output::progress::print_line;
 use crate::output::screen;
 use crate::runtime::compute::Compute;
+use crate::runtime::disk_space;
 use crate::runtime::interrupt::interruptible;
-use crate::runtime::room;
 use crate::runtime::scratch::Scratch;
 use crate::runtime::terminal;
 
@@ -69,7 +69,11 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         prefix: Default::default(),
         ..Generate::default()
     };
-    room::check(&folder, tables.about_bytes() + skewed.about_bytes(), "the data of this scale")?;
+    disk_space::check(
+        &folder,
+        tables.about_bytes() + skewed.about_bytes(),
+        "the data of this scale",
+    )?;
     load(&engine, BUCKET, &tables, "TPC-H").await?;
     load(&engine, BUCKET, &skewed, "a skewed table").await?;
     server.set_link_rate(whole_rate(args.link));

@@ -110,7 +110,7 @@ mod tests {
     use sluicegate_costmodel::{Bytes, Dollars};
 
     use super::*;
-    use crate::commands::embedded::measure::Run;
+    use crate::commands::embedded_store::measure::Run;
 
     #[test]
     fn each_row_shows_off_and_on() {

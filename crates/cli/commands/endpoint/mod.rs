@@ -4,7 +4,7 @@ mod conformance;
 mod probe;
 
 use sluicegate_engine::Engine;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use crate::args::{EndpointCommand, StoreArgs};
 use crate::failure::Result;

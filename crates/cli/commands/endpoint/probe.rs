@@ -9,13 +9,13 @@ use sluicegate_client::{ProbeTarget, SelectMetrics};
 use sluicegate_conformance::probe::{Finding, Question, Report, Sample, Verdict};
 use sluicegate_costmodel::Bytes;
 use sluicegate_engine::{Engine, Error};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use super::{HINT, connect};
 use crate::args::ProbeArgs;
 use crate::commands::samples::Samples;
 use crate::connect::detect::Server;
-use crate::connect::known::{KnownEndpoints, ProbedEndpoint};
+use crate::connect::probed_endpoints::{KnownEndpoints, ProbedEndpoint};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::progress::{Steps, print_line};

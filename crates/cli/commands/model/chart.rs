@@ -3,7 +3,7 @@
 use sluicegate_costmodel::Objective;
 use sluicegate_costmodel::uncertainty::Output;
 
-use super::modelled::{AxisPrediction, Case, QueryPrediction, at, strategies};
+use super::prediction::{AxisPrediction, Case, QueryPrediction, at, strategies};
 use crate::output::chart::{self, Chart, Line};
 
 /// The longest title of a panel, in characters; the middle of a longer one is left out.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::modelled::{Operator, QueryPrediction};
+use super::prediction::{Operator, QueryPrediction};
 use crate::output::listing::{ListFormat, Listing};
 
 const HEADER: [&str; 27] = [

@@ -7,7 +7,7 @@ use sluicegate_costmodel::Flow;
 use sluicegate_costmodel::uncertainty::{Interval, Sensitivity};
 use sluicegate_engine::operators::switch::SwitchEstimate;
 
-use super::modelled::{Case, Operator, QueryPrediction, StrategyPrediction, total};
+use super::prediction::{Case, Operator, QueryPrediction, StrategyPrediction, total};
 use super::simulated::{Simulated, Simulation};
 use crate::failure::{Failure, Result};
 

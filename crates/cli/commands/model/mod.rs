@@ -1,12 +1,12 @@
 //! `sluice model`: predicts every way to run a query, for this hardware and for what-ifs.
 //!
-//! [`modelled`] holds the predictions, [`simulated`] and [`switched`] add simulated runs and a switch, and the other
+//! [`prediction`] holds the predictions, [`simulated`] and [`switched`] add simulated runs and a switch, and the other
 //! modules print them.
 
 mod chart;
 mod csv;
 mod json;
-mod modelled;
+mod prediction;
 mod simulated;
 mod switched;
 mod table;
@@ -19,10 +19,10 @@ use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::SluiceOptions;
 use sluicegate_engine::{Engine, Explanation};
 
-use self::modelled::{Assumptions, AxisPrediction, Case, Operator, Point, QueryPrediction};
+use self::prediction::{Assumptions, AxisPrediction, Case, Operator, Point, QueryPrediction};
 use self::simulated::Simulation;
 use self::switched::{LEFT_TO_WORKERS, SWITCH};
-use super::embedded::set;
+use super::embedded_store::set;
 use super::explain::explain;
 use super::sql::script;
 use crate::args::ModelArgs;

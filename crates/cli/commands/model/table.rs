@@ -8,11 +8,11 @@ use sluicegate_costmodel::{ALIKE, Dollars, Flow, Objective, SwitchDemand};
 use sluicegate_engine::operators::switch::SwitchEstimate;
 
 use super::chart;
-use super::modelled::{AxisPrediction, Case, Operator, QueryPrediction, at, strategies, total};
+use super::prediction::{AxisPrediction, Case, Operator, QueryPrediction, at, strategies, total};
 use crate::output::constant::in_words;
+use crate::output::escape::visible;
 use crate::output::grid::align;
 use crate::output::stats;
-use crate::output::visible::visible;
 
 /// The most constants in the line of sensitivities.
 const MOST_CONSTANTS: usize = 5;

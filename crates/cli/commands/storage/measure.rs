@@ -6,7 +6,7 @@ use sluicegate_traces::{Query, name_of};
 
 use super::refuse_unknown;
 use crate::args::StorageArgs;
-use crate::commands::embedded::set;
+use crate::commands::embedded_store::set;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;

@@ -15,8 +15,8 @@ use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, name_of, spark
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
+use crate::output::escape::visible;
 use crate::output::progress::print_line;
-use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::input::{text_of, unread};
 use crate::runtime::interrupt::interruptible;

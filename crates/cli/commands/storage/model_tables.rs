@@ -11,7 +11,7 @@ use super::measure::{refuse_effects, without_pushdown};
 use super::report::rounded;
 use super::{DriveAssumptions, failed, refuse_unknown};
 use crate::args::StorageArgs;
-use crate::commands::embedded::measure::{Row, sorted_rows};
+use crate::commands::embedded_store::measure::{Row, sorted_rows};
 use crate::commands::samples::Samples;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};

@@ -8,9 +8,9 @@ use sluicegate_traces::Query;
 use super::DriveAssumptions;
 use super::report::{percent, rounded};
 use crate::failure::Result;
+use crate::output::escape::visible;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::print_line;
-use crate::output::visible::visible;
 
 const HEADER: [&str; 11] = [
     "query",

@@ -17,15 +17,15 @@ use sluicegate_workloads::{Generate, tpch};
 use self::queries::{QUERIES, Query};
 use self::trial::{Cell, Choice, run_all};
 use super::calibrate;
-use super::embedded::{connect, define, load, options};
+use super::embedded_store::{connect, define, load, options};
 use crate::args::ValidateArgs;
 use crate::args::quantity::{link_words, whole_rate};
 use crate::connect::profile_named;
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
+use crate::runtime::disk_space;
 use crate::runtime::interrupt::interruptible;
-use crate::runtime::room;
 use crate::runtime::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
@@ -44,7 +44,7 @@ pub(super) async fn run(
     };
     let folder = scratch.make("sluice-validate-")?;
     let tables = tables(args.scale);
-    room::check(&folder, tables.about_bytes(), "the data of this scale")?;
+    disk_space::check(&folder, tables.about_bytes(), "the data of this scale")?;
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     fill(compute, &folder, &tables).await?;
     let wanted =

@@ -10,8 +10,8 @@ use sluicegate_engine::choice::Decision;
 use sluicegate_server::Server;
 
 use super::queries::{AUTO, Query};
-use crate::commands::embedded::measure::{followed, measure};
-use crate::commands::embedded::set;
+use crate::commands::embedded_store::measure::{followed, measure};
+use crate::commands::embedded_store::set;
 use crate::failure::{Failure, Result};
 
 /// A way that takes longer than this runs once.

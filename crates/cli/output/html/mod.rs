@@ -4,13 +4,13 @@
 //! only enter through [`Html::text`](markup::Html::text), which escapes it.
 
 mod bill;
+mod executed;
 pub(super) mod markup;
-mod picture;
-mod ran;
+mod plan_graph;
 mod requests;
 mod rows;
 mod section;
-mod ways;
+mod strategies;
 
 use std::io::Write;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl Page {
         ran: StatementOutcome,
         result: &Result<()>,
     ) {
-        self.add(ran::section(engine, statement, ran, result));
+        self.add(executed::section(engine, statement, ran, result));
     }
 
     /// Writes the file. `about` names the sources of its numbers.

@@ -7,8 +7,8 @@ use sluicegate_engine::timeline::RequestLog;
 
 use super::bill::bill;
 use super::markup::Html;
-use super::picture::GraphDrawing;
-use super::{requests, ways};
+use super::plan_graph::GraphDrawing;
+use super::{requests, strategies};
 use crate::output::stats::{rows_words, seconds};
 
 /// The most lines and characters of a statement before it is folded.
@@ -108,7 +108,7 @@ impl Section {
         for (_, decision) in others {
             html.raw("<div class=\"other\"><p><b>").text(decision.operator).raw("</b> of <code>");
             html.text(&decision.subject).raw("</code></p>");
-            ways::table(html, decision);
+            strategies::table(html, decision);
             html.raw("</div>");
         }
         html.raw("</div>");

@@ -6,11 +6,11 @@ use sluicegate_client::Error;
 use sluicegate_costmodel::Bytes;
 use sluicegate_engine::browse::{Entry, browse};
 
-use crate::connect::asked::named;
-use crate::connect::calibrated::place;
+use crate::connect::calibrated_hardware::place;
+use crate::connect::reachability::named;
 use crate::failure::{Failure, Result};
+use crate::output::escape::visible;
 use crate::output::grid::align;
-use crate::output::visible::visible;
 use crate::session::Session;
 use crate::session::meta::local;
 

@@ -2,7 +2,7 @@
 
 mod list;
 mod local;
-mod others;
+mod other_shells;
 mod script;
 mod tables;
 
@@ -121,10 +121,8 @@ impl<'a> Meta<'a> {
                 | "bye" | ":q",
                 _,
             ) => Ok(Self::Quit),
-            _ => {
-                Err(Failure::new(format!("there is no command `{name}`"))
-                    .with_hint(others::hint(name)))
-            }
+            _ => Err(Failure::new(format!("there is no command `{name}`"))
+                .with_hint(other_shells::hint(name))),
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use crate::connect::asked::{buckets_words, check_reachable};
-use crate::connect::calibrated::place;
+use crate::connect::calibrated_hardware::place;
+use crate::connect::reachability::{buckets_words, check_reachable};
 use crate::failure::Result;
+use crate::output::escape::visible;
 use crate::output::progress::print_line;
-use crate::output::visible::visible;
 use crate::session::Session;
 
 /// Connects to the store and prints the result.

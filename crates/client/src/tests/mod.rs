@@ -3,7 +3,7 @@
 mod counts;
 mod endpoints;
 mod negotiation;
-mod script;
+mod scripted_store;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use futures::TryStreamExt;
 use proptest::prelude::*;
 use tokio::runtime::Runtime;
 
-use self::script::{Reply, Store, end, error_frame, event, records, stats, stream};
+use self::scripted_store::{Reply, Store, end, error_frame, event, records, stats, stream};
 use super::*;
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::request::{

@@ -1,6 +1,6 @@
 //! Extensions that a store offers, and requests that it refuses.
 
-use super::script::{Reply, Store, error_frame, records, stream};
+use super::scripted_store::{Reply, Store, error_frame, records, stream};
 use super::*;
 
 async fn client(replies: Vec<Reply>, profile: StoreCapabilities) -> (Store, Client) {

@@ -2,7 +2,7 @@
 
 use super::question::{Question, Right, Shape, Topic};
 use super::samples::Sample;
-use sluicegate_s3select::profile::DataFormat;
+use sluicegate_s3select::capabilities::DataFormat;
 
 const T: Topic = Topic::Formats;
 const PLAIN: Shape = Shape::PLAIN;

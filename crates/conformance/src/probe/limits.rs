@@ -101,7 +101,7 @@ pub(super) const TABLE: &[Question] = &[
 const fn long(
     feature: &'static str,
     bytes: usize,
-    teaches: fn(&mut super::lessons::Lessons, Option<usize>),
+    teaches: fn(&mut super::verdicts::Lessons, Option<usize>),
 ) -> Question {
     let question = Question::keys(T, feature, "", "2", teaches);
     Question { ask: Request::Long(bytes), ..question }

@@ -1,7 +1,7 @@
 //! Questions about statements that stores interpret differently.
 
 use super::question::{ALL_KEYS, Question, Right, Topic};
-use sluicegate_s3select::profile::{EmptyField, FailedCast, NullLogic};
+use sluicegate_s3select::capabilities::{EmptyField, FailedCast, NullLogic};
 
 const T: Topic = Topic::Meaning;
 

@@ -12,13 +12,13 @@
 
 mod aggregates;
 mod formats;
-mod lessons;
 mod limits;
 mod meaning;
 mod question;
 mod report;
 mod samples;
 mod syntax;
+mod verdicts;
 
 pub use self::question::{Question, Request, Right, Shape, Topic};
 pub use self::report::{Facts, Finding, Outcome, Report, Verdict};

@@ -1,8 +1,8 @@
 //! A question to a store, with its request and its right answer.
 
-use super::lessons::Lessons;
 use super::report::{Outcome, Verdict};
 use super::samples::Sample;
+use super::verdicts::Lessons;
 use super::{aggregates, formats, limits, meaning, syntax};
 use crate::answer::{NoAnswer, RawAnswer};
 use sluicegate_s3select::dialect::Extras;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::lessons::Lessons;
 use super::question::{Question, Topic};
-use sluicegate_s3select::profile::{Extension, StoreCapabilities};
+use super::verdicts::Lessons;
+use sluicegate_s3select::capabilities::{Extension, StoreCapabilities};
 
 /// The judgment of a store's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Report {
         // Progress is used only if events were received.
         lessons.profile.progress &= facts.progress_came;
         let mut profile = lessons.conclude(all_right, &facts.extensions);
-        if !profile.formats.contains(&sluicegate_s3select::profile::DataFormat::Csv)
+        if !profile.formats.contains(&sluicegate_s3select::capabilities::DataFormat::Csv)
             && profile.formats.is_empty()
         {
             profile = StoreCapabilities { name: profile.name, ..StoreCapabilities::unknown() };

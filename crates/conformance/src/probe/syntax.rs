@@ -2,8 +2,8 @@
 
 use super::question::{ALL_KEYS, Question, Shape, Topic};
 use super::samples::Sample;
+use sluicegate_s3select::capabilities::{LikePatterns, TypeClass};
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::profile::{LikePatterns, TypeClass};
 
 const T: Topic = Topic::Syntax;
 

@@ -9,7 +9,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Handle;
 
 use crate::catalog::url_tables::UrlTables;
@@ -67,7 +67,7 @@ impl EngineBuilder {
         Self { store: self.store.connect(options), ..self }
     }
 
-    /// Sets the capabilities of the store; see [`EndpointBuilder::profile`].
+    /// Sets the capabilities of the store; see [`EndpointBuilder::capabilities`].
     #[must_use]
     pub fn profile(self, profile: StoreCapabilities) -> Self {
         Self { store: self.store.profile(profile), ..self }

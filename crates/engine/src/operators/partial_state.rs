@@ -12,8 +12,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use sluicegate_s3select::capabilities::{Exactness, Operation, TypeClass};
 use sluicegate_s3select::dialect::ast::{Aggregate, Expr, Literal};
-use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use crate::context::choice::Reason;
 use crate::engine::explain::aggregate_in_sql;

@@ -7,7 +7,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::split_conjunction;
 use datafusion::physical_plan::filter::FilterExec;
-use sluicegate_s3select::profile::Exactness;
+use sluicegate_s3select::capabilities::Exactness;
 
 use super::adaptive::keep_open;
 use super::choose::{EndpointChoice, Plan};

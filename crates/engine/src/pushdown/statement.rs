@@ -7,7 +7,7 @@ use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization, ScanRange, SelectRequest};
 
-use sluicegate_s3select::profile::{Exactness, Operation, StoreCapabilities, TypeClass};
+use sluicegate_s3select::capabilities::{Exactness, Operation, StoreCapabilities, TypeClass};
 
 use super::format::TableFormat;
 use super::predicate::{ColumnStyle, Translator};

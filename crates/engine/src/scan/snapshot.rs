@@ -7,7 +7,7 @@ use arrow::datatypes::Schema;
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{conjunction_opt, reassign_expr_columns};
-use sluicegate_s3select::profile::Exactness;
+use sluicegate_s3select::capabilities::Exactness;
 
 use super::s3_select::Filter;
 use crate::pushdown::statement::Statement;
@@ -67,7 +67,7 @@ mod tests {
         BinaryExpr, Column, DynamicFilterPhysicalExpr, lit,
     };
     use datafusion::physical_plan::{ExecutionPlan, collect};
-    use sluicegate_s3select::profile::StoreCapabilities;
+    use sluicegate_s3select::capabilities::StoreCapabilities;
     use sluicegate_server::Server;
 
     use super::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluicegate_client::Client;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::request::{InputFormat, SelectRequest};
 
 use crate::context::choice::Reason;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluicegate_client::{Client, ConnectOptions, Credentials};
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use crate::Result;
 use crate::context::counters::Counters;

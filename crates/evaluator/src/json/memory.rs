@@ -1,7 +1,7 @@
 //! Tests the limits on the memory of values, which is a multiple of their text.
 
 use super::ValueBudget;
-use super::agreement::open;
+use super::consistency::open;
 use super::parser::{MARK_BYTES, Parser};
 use super::path::Filter;
 use crate::batch::{BatchReader as _, Columns as _};

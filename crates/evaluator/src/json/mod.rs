@@ -43,7 +43,7 @@ pub(super) use reader::JsonReader;
 use reader::ValueBudget;
 
 #[cfg(test)]
-mod agreement;
+mod consistency;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]

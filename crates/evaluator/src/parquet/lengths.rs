@@ -21,7 +21,7 @@ use super::measure::Column;
 use super::schema::ParquetFile;
 use super::sizes;
 use super::source::ParquetSource;
-use crate::held::MemoryConsumer;
+use crate::memory_budget::MemoryConsumer;
 use crate::source::ObjectSource;
 
 /// The most texts of a page. The library allocates 8 bytes for each of them at once; writers begin a new page every

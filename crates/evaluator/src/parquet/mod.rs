@@ -4,18 +4,18 @@
 //! read, and only from row groups that start in the scan range. Statistics, dictionaries and the page index rule out
 //! row groups and pages.
 //!
-//! Columns that the filter does not read are read only for rows that pass it ([`late`]). Dictionary-coded columns are
-//! processed as codes ([`coded`]). Batches have few rows if rows are long ([`sizes`], [`load`]), and long pages of
-//! all statements share a memory budget ([`crate::held`]). Several threads evaluate row groups as parts.
+//! Columns that the filter does not read are read only for rows that pass it ([`late_filter`]). Dictionary-coded columns are
+//! processed as codes ([`dictionary_columns`]). Batches have few rows if rows are long ([`sizes`], [`load`]), and long pages of
+//! all statements share a memory budget ([`crate::memory_budget`]). Several threads evaluate row groups as parts.
 
 mod batches;
-mod coded;
 mod convert;
 mod delta;
 mod dictionary;
+mod dictionary_columns;
 mod headers;
 mod int96;
-mod late;
+mod late_filter;
 mod layout;
 mod lengths;
 mod load;
@@ -36,7 +36,7 @@ use std::sync::Once;
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-use crate::held;
+use crate::memory_budget;
 pub(super) use reader::ParquetReader;
 pub(super) use schema::ParquetFile;
 
@@ -78,8 +78,8 @@ fn hide_panics() {
 fn parquet_error(error: impl std::fmt::Display) -> SelectError {
     let mut message = format!("The object is not a readable Parquet file: {error}");
     // The library converts all errors to text.
-    if message.contains(held::NO_ROOM) {
-        return held::out_of_memory();
+    if message.contains(memory_budget::NO_ROOM) {
+        return memory_budget::out_of_memory();
     }
     // The library's messages may quote the object.
     if let Some((cut, _)) = message.char_indices().nth(300) {
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_store_without_memory_is_busy() {
-        let error = parquet_error(format!("Parquet error: {}", held::NO_ROOM));
-        assert_eq!(error, held::out_of_memory());
+        let error = parquet_error(format!("Parquet error: {}", memory_budget::NO_ROOM));
+        assert_eq!(error, memory_budget::out_of_memory());
         assert_eq!(parquet_error("x").code, SelectErrorCode::ParquetParsingError);
     }
 

@@ -8,8 +8,8 @@ use arrow::datatypes::{DataType, Schema};
 use parquet::arrow::arrow_reader::RowGroups as _;
 
 use super::batches::Batches;
-use super::coded::{CodedColumn, DictionaryBudget};
-use super::late::LateRows;
+use super::dictionary_columns::{CodedColumn, DictionaryBudget};
+use super::late_filter::LateRows;
 use super::lengths::CheckedRowGroups;
 use super::measure::value_bytes;
 use super::pages::RowRanges;
@@ -17,7 +17,7 @@ use super::schema::{NamedColumn, ParquetFile};
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::batch::{BatchReader, Codes, Columns};
 use crate::cancellation::Cancellation;
-use crate::held::{self, Reservation};
+use crate::memory_budget::{self, Reservation};
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
@@ -199,7 +199,8 @@ impl Chunks {
     fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
         let leaves: usize = self.roots.iter().map(|root| self.file.leaves(*root).len()).sum();
         let room = leaves as u64 * LEAF_BYTES;
-        let held = self.file.reader.reserve_for_range(room).ok_or_else(held::out_of_memory)?;
+        let held =
+            self.file.reader.reserve_for_range(room).ok_or_else(memory_budget::out_of_memory)?;
         let row_groups = CheckedRowGroups::of_file(&self.file, group);
         let count = row_groups.num_rows();
         let (mut places, mut coded) = (BTreeMap::new(), Vec::new());

@@ -13,7 +13,7 @@ use super::layout::Layout;
 use super::source::ParquetSource;
 use super::{convert, guarded, parquet_error};
 use crate::batch::{Column, Schema};
-use crate::held::{MemoryConsumer, Reservation};
+use crate::memory_budget::{MemoryConsumer, Reservation};
 use crate::scan_range::ByteRange;
 use crate::source::ObjectSource;
 use crate::vector::Kind;

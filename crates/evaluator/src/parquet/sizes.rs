@@ -78,7 +78,7 @@ mod tests {
     use super::super::schema::ParquetFile;
     use super::super::source::ParquetSource;
     use super::*;
-    use crate::held::MemoryConsumer;
+    use crate::memory_budget::MemoryConsumer;
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
 

@@ -11,7 +11,7 @@ use sluicegate_s3select::error::DAMAGED_PAGE;
 
 use super::thrift::PageHeader;
 use super::{headers, thrift};
-use crate::held::{MemoryConsumer, NO_ROOM, Reservation};
+use crate::memory_budget::{MemoryConsumer, NO_ROOM, Reservation};
 use crate::source::{ObjectSource, SourceReader};
 
 /// The number of bytes read at a time where the library reads headers of unknown length.
@@ -31,7 +31,7 @@ pub(super) struct ParquetSource {
     checksum: Mutex<Option<Checksum>>,
     /// The most bytes of a page, decompressed.
     page_bytes: u64,
-    /// Reserves the memory of the page that is read; `held` is the reservation.
+    /// Reserves the memory of the page that is read; `memory_budget` is the reservation.
     reader: Option<MemoryConsumer>,
     held: Mutex<Option<Reservation>>,
     /// The reservation for the dictionary, which is used with all later pages.

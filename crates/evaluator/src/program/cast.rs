@@ -1,7 +1,7 @@
 //! Evaluates CAST for whole batches.
 
 use super::digits;
-use super::room::{MAX_TEXT_BYTES, too_much_text};
+use super::text_budget::{MAX_TEXT_BYTES, too_much_text};
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Kind, Span, Tag, Tags, Truth, Vector, tag_of};

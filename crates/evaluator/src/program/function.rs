@@ -3,7 +3,7 @@
 use super::call;
 use super::cast::push_text;
 use super::operand::{self, combine, zip};
-use super::room::{MAX_TEXT_BYTES, too_much_text};
+use super::text_budget::{MAX_TEXT_BYTES, too_much_text};
 use crate::output::invalid_text;
 use crate::selection::Frame;
 use crate::vector::{Data, Heap, Kind, Span, Tag, Truth, Vector, tag_of, text_bytes_of};

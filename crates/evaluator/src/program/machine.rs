@@ -1,7 +1,7 @@
 //! Runs a program.
 
 use super::by_value::{CodedColumn, Results};
-use super::room::{MAX_TEXT_BYTES, too_much_text};
+use super::text_budget::{MAX_TEXT_BYTES, too_much_text};
 use super::{
     ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text, trim,
 };

@@ -22,8 +22,8 @@ mod identity;
 mod machine;
 mod membership;
 mod operand;
-mod room;
 mod text;
+mod text_budget;
 mod trim;
 
 pub(crate) use aggregates::aggregates_of;
@@ -31,7 +31,7 @@ pub(crate) use compile::Compiler;
 pub(crate) use conditions::Condition;
 pub(crate) use machine::{Machine, Values};
 pub(super) use membership::Set;
-pub(crate) use room::is_too_much_text;
+pub(crate) use text_budget::is_too_much_text;
 
 use std::sync::Arc;
 

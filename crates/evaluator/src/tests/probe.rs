@@ -2,10 +2,10 @@
 
 use sluicegate_conformance::probe::{Facts, Question, Report, Verdict};
 use sluicegate_conformance::{NoAnswer, RawAnswer};
-use sluicegate_s3select::dialect;
-use sluicegate_s3select::profile::{
+use sluicegate_s3select::capabilities::{
     DataFormat, Exactness, Extension, LikePatterns, Operation, StoreCapabilities, TypeClass,
 };
+use sluicegate_s3select::dialect;
 use std::collections::BTreeSet;
 
 use super::run;

@@ -2,7 +2,7 @@
 //!
 //! A folder holds a validated `Config`, the `program` that defines the algorithm, a fast path that
 //! [`check`](mod@crate::experiment::check) compares with the program, and the [`catalog::Entry`] with everything
-//! else. [`released`] contains the authors' own programs. The files beside the folders are shared by the algorithms.
+//! else. [`published`] contains the authors' own programs. The files beside the folders are shared by the algorithms.
 //! CONTRIBUTING.md lists the steps to add an algorithm.
 
 pub mod catalog;
@@ -13,7 +13,7 @@ pub mod group_sum;
 pub mod hashing;
 pub mod having;
 pub mod join;
-pub mod released;
+pub mod published;
 pub mod rows;
 pub mod skyline;
 pub mod top_n;

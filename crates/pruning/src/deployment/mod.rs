@@ -5,8 +5,8 @@
 mod flow;
 pub mod multi_entry;
 pub mod pack;
-mod place;
+mod placement;
 pub mod topology;
 
 pub use flow::Flow;
-pub use place::{Goal, PlacedPlan, PlacementError, plan_on};
+pub use placement::{Goal, PlacedPlan, PlacementError, plan_on};

@@ -9,7 +9,7 @@ use crate::algorithm::catalog::{
 };
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::join;
-use crate::algorithm::{distinct, group_by, released, top_n};
+use crate::algorithm::{distinct, group_by, published, top_n};
 use crate::deployment::Flow;
 use crate::deployment::pack::{Query, pack};
 use crate::switch::{
@@ -117,18 +117,18 @@ pub fn golden() -> Result<Vec<Golden>, ConfigError> {
     };
     let folded = Difference {
         reason: "The compiler takes `register - sum < 0` of an unsigned register to be false, so the score decides nothing and shares a stage with the sum that it should be compared with.",
-        as_compiled: released::skyline(released::Compiler::Folding),
+        as_compiled: published::skyline(published::Compiler::Folding),
     };
-    let skyline = released::skyline(released::Compiler::Intended);
-    let distinct = released::distinct(16, released::Repairs::default());
+    let skyline = published::skyline(published::Compiler::Intended);
+    let distinct = published::distinct(16, published::Repairs::default());
     let top_n = |columns| linear_top_n(4096, columns);
     let groups = |tables| linear_groups(4096, tables);
     Ok(vec![
-        measured("released filter", 2, released::filter(10)),
+        measured("released filter", 2, published::filter(10)),
         measured("released DISTINCT, 4 columns", 6, distinct),
-        measured("released TOP N, 1 cutoff", 6, released::top_n(250)),
-        measured("released JOIN, 6 blocks", 8, released::join(17)),
-        measured("released GROUP BY, 5 rows", 12, released::group_by(17)),
+        measured("released TOP N, 1 cutoff", 6, published::top_n(250)),
+        measured("released JOIN, 6 blocks", 8, published::join(17)),
+        measured("released GROUP BY, 5 rows", 12, published::group_by(17)),
         golden_of("released SKYLINE", 3, skyline, Some(folded)),
         measured("GROUP BY, register pairs, 5 rows", 6, groups(5)?),
         measured("GROUP BY, register pairs, 11 rows", 12, groups(11)?),
@@ -368,7 +368,7 @@ mod tests {
         let ten = Target { stages: beside_protocol(&twelve), ..twelve.clone() };
         assert_eq!(ten.stages, 10);
         let needs = |needed| vec![Misfit::Stages { needed, available: 10 }];
-        assert_eq!(fit(&released::group_by(17), &ten).unwrap_err(), needs(12));
+        assert_eq!(fit(&published::group_by(17), &ten).unwrap_err(), needs(12));
         let fits = |algorithm: &&Algorithm, target| {
             fit(&algorithm.configure(&Parameters::default()).unwrap().program(), target).is_ok()
         };

@@ -4,8 +4,8 @@
 //! S3 answers such a request with the whole object. A store that sends only the ranges announces
 //! [`Extension::ManyRanges`](crate::profile::Extension::ManyRanges).
 
-mod asked;
-mod parts;
+mod multipart;
+mod range_header;
 
-pub use asked::{MAX_RANGES, RangeHeader, header, header_bytes};
-pub use parts::{MalformedMultipart, MultipartBody, boundary_of, found};
+pub use multipart::{MalformedMultipart, MultipartBody, boundary_of, found};
+pub use range_header::{MAX_RANGES, RangeHeader, header, header_bytes};

@@ -4,9 +4,9 @@
 mod body;
 mod buckets;
 mod configurations;
-mod described;
 mod fields;
 mod lists;
+mod object_metadata;
 mod reads;
 mod receive;
 mod uploads;

@@ -13,7 +13,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::faults::Fault;
-use crate::received::BodyState;
+use crate::request_body::BodyState;
 use crate::store::{Algorithm, Draft, Expected, FinishedDraft, Store};
 
 use super::Api;

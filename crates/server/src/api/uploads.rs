@@ -8,8 +8,8 @@ use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
+use crate::error_messages::in_words;
 use crate::faults::Fault;
-use crate::messages::in_words;
 use crate::store::{
     Algorithm, DeclaredObject, PartReference, Store, Upload, WriteConditions, milliseconds,
     storage_error,

@@ -9,7 +9,7 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
-use crate::messages::{in_words, is_no_xml};
+use crate::error_messages::{in_words, is_no_xml};
 use crate::store::{Algorithm, Meta, WriteConditions, storage_error};
 
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};

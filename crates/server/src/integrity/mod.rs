@@ -15,8 +15,8 @@
 //! Checks for ranges and for statements have separate lanes, in which objects alternate after [`SLICE`] bytes. A
 //! small object therefore does not wait for a large one, and a statement does not wait for checks of ranges.
 
-mod known;
-mod lanes;
+mod background;
+mod version_cache;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,8 +27,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::store::{Crc64, Object};
 
-use known::{Entry, Version, VersionCache};
-pub(crate) use lanes::run;
+pub(crate) use background::run;
+use version_cache::{Entry, Version, VersionCache};
 
 /// The size in bytes up to which an object is checked before the answer begins. That takes some milliseconds.
 const SMALL: u64 = 8 << 20;

@@ -28,10 +28,10 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::integrity::{Check, awaits};
 use crate::store::{Object, storage_error};
 
+use super::admission::AdmissionPermit;
+use super::deadline::Deadline;
 use super::reader::Reader;
 use super::select_error;
-use super::turns::AdmissionPermit;
-use super::watch::Deadline;
 
 /// The time without an event after which a `Cont` is sent, so that no proxy closes the connection as idle.
 const IDLE: Duration = Duration::from_secs(1);
@@ -413,7 +413,7 @@ mod tests {
         OutputSerialization,
     };
 
-    use super::super::turns::Admission;
+    use super::super::admission::Admission;
 
     fn answer() -> (Sender<S3Result<SelectObjectContentEvent>>, Answer) {
         let (sender, events) = channel(QUEUE);

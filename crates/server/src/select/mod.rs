@@ -10,13 +10,13 @@
 //!
 //! [`SelectRequest`]: sluicegate_s3select::SelectRequest
 
+mod admission;
 mod answer;
+mod deadline;
 mod frames;
 mod indexed;
 mod reader;
 mod request;
-mod turns;
-mod watch;
 
 use std::sync::Arc;
 
@@ -26,20 +26,20 @@ use s3s::dto::SelectObjectContentEventStream;
 use s3s::path::{S3Path, parse_path_style};
 use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
 use sluicegate_evaluator::Evaluation;
+use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::InputFormat;
 use sluicegate_s3select::{SelectError, SelectErrorCode};
 
 use crate::api::Api;
 use crate::counters::Operation;
 use crate::documents::{Documents, verify};
-use crate::messages::is_no_xml;
+use crate::error_messages::is_no_xml;
 use crate::store::storage_error;
 
+use admission::Admission;
 use answer::{Answer, Snapshot, Source};
-use turns::Admission;
-use watch::Deadline;
+use deadline::Deadline;
 
 /// The header with the ETag of the version that an answer was computed from. S3 does not report it.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");

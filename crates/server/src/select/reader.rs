@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::pace::MinRate;
+use crate::min_rate::MinRate;
 
 /// The rate in bytes per second at which an answer must be read while other statements wait to begin.
 const RATE: u64 = 64 << 10;

@@ -31,13 +31,13 @@ mod draft;
 mod listing;
 mod meta;
 mod multipart;
+mod name_folding;
 mod names;
 mod object;
 mod paths;
 #[cfg(test)]
 mod replay;
 mod scrub;
-mod spelling;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -125,7 +125,7 @@ impl Store {
         }
         let tmp = own.join("tmp");
         writable(&tmp, fs::remove_dir_all(&tmp).and_then(|()| fs::create_dir(&tmp)))?;
-        if writable(&tmp, spelling::merges_names(&tmp))? {
+        if writable(&tmp, name_folding::merges_names(&tmp))? {
             return Err(Error::NamesMerge { path: root.to_owned() });
         }
         Ok(Self {

@@ -259,7 +259,7 @@ fn a_bucket_is_removed_while_others_write() {
 #[test]
 fn a_folder_that_takes_names_for_one_another_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let merges = || spelling::merges_names(folder.path()).unwrap();
+    let merges = || name_folding::merges_names(folder.path()).unwrap();
     assert!(!merges());
     // A file system that ignores case would show this name.
     File::create(folder.path().join("PROBE-A")).unwrap();

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use sluicegate_client::{self as client, ConnectOptions};
 use sluicegate_conformance::NoAnswer;
 use sluicegate_conformance::table::{Run, Verdict};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use super::*;
 

@@ -17,7 +17,7 @@
 mod metrics;
 mod pgjson;
 mod plan;
-mod printed;
+mod printed_plan;
 mod text;
 
 use std::path::Path;
@@ -26,7 +26,7 @@ use sluicegate_costmodel::storage::StageGraph;
 
 use self::metrics::duration;
 use self::plan::{Node, operator, partitions, scans_without_time};
-use self::printed::PrintedPlan;
+use self::printed_plan::PrintedPlan;
 use crate::plan::{Wall, stages};
 use crate::{Error, Import, Query, file};
 

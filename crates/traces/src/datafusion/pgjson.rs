@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::metrics::{Metrics, Unit};
 use super::plan::Node;
-use super::printed::Line;
+use super::printed_plan::Line;
 use crate::json;
 
 /// Reads a plan.

@@ -3,7 +3,7 @@
 
 use super::metrics::{Metrics, value};
 use super::plan::{MOST_DEPTH, Node};
-use super::printed::Line;
+use super::printed_plan::Line;
 
 /// The characters of an indent.
 const BRANCHES: [char; 4] = [' ', '│', '├', '└'];

@@ -23,7 +23,7 @@ mod events;
 mod files;
 mod plan;
 mod query;
-mod ran;
+mod stage_runs;
 
 use std::io::BufRead;
 use std::path::Path;

@@ -7,7 +7,7 @@ use sluicegate_costmodel::storage::StageGraph;
 
 use super::events::Event;
 use super::plan::PlanInfo;
-use super::ran::{StageRun, Stages, stages};
+use super::stage_runs::{StageRun, Stages, stages};
 use crate::{Error, Query, name_of};
 
 /// The most stages, queries and executors of a log.

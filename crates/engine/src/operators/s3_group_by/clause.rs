@@ -17,8 +17,8 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::expressions::Column;
+use sluicegate_s3select::capabilities::{Exactness, Operation, TypeClass};
 use sluicegate_s3select::dialect::ast::Type;
-use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use crate::context::choice::Reason;
 use crate::engine::explain::in_sql;

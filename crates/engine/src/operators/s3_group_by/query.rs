@@ -11,8 +11,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
+use sluicegate_s3select::capabilities::{Exactness, Operation, TypeClass};
 use sluicegate_s3select::dialect::ast::{Expr, Name, PathStep};
-use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::groups::{Group, Key, inside, is_group, outside};
 use crate::context::choice::Reason;

@@ -43,10 +43,10 @@ use datafusion::physical_plan::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr,
     Literal as PhysicalLiteral, NotExpr,
 };
-use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Literal, Type};
-use sluicegate_s3select::profile::{
+use sluicegate_s3select::capabilities::{
     DataFormat, EmptyField, Exactness, Operation, StoreCapabilities, TypeClass,
 };
+use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Literal, Type};
 
 pub use self::date::day_number;
 use self::date::{compare_date, date_literal, day_of};

@@ -9,10 +9,10 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, Literal as PhysicalLiteral, NegativeExpr,
 };
+use sluicegate_s3select::capabilities::{Exactness, Operation, TypeClass};
 use sluicegate_s3select::dialect::ast::{
     BinaryOp, Expr, Function, Literal, Name, PathStep, Type, UnaryOp,
 };
-use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::{ColumnStyle, Translator};
 use crate::text::json::rows::MIXED;

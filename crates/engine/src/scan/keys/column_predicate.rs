@@ -6,8 +6,8 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::{BinaryExpr, Column, InListExpr, IsNullExpr, lit};
+use sluicegate_s3select::capabilities::Exactness;
 use sluicegate_s3select::dialect::ast::Expr;
-use sluicegate_s3select::profile::Exactness;
 
 use super::bloom::Shape;
 use super::enumerated::values_between;

@@ -19,7 +19,7 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
 use object_store::ObjectStore;
-use sluicegate_s3select::profile::Exactness;
+use sluicegate_s3select::capabilities::Exactness;
 
 use super::{Filter, S3SelectSource, Split};
 use crate::pushdown::dynamic_filters::{DynamicFilter, arrives};

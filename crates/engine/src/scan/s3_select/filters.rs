@@ -8,8 +8,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use datafusion::physical_plan::expressions::Literal;
+use sluicegate_s3select::capabilities::{Exactness, StoreCapabilities};
 use sluicegate_s3select::dialect::ast::Expr;
-use sluicegate_s3select::profile::{Exactness, StoreCapabilities};
 
 use super::S3SelectSource;
 use crate::context::choice::Reason;

@@ -18,7 +18,7 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use sluicegate_s3select::profile::{
+use sluicegate_s3select::capabilities::{
     DataFormat, Exactness, Operation, StoreCapabilities, TypeClass,
 };
 use sluicegate_s3select::request::{InputFormat, JsonType};

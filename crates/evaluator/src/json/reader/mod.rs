@@ -14,8 +14,8 @@ use super::schema::JsonSchema;
 use super::structure::Structure;
 use crate::batch::{BatchReader, Columns};
 use crate::block::Block;
-use crate::held::{self, Reservation};
 use crate::input::{BYTE_ORDER_MARK, Input};
+use crate::memory_budget::{self, Reservation};
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
@@ -101,7 +101,7 @@ pub(crate) struct JsonReader {
     place: RecordSpan,
     room: ValueBudget,
     /// The memory budget, and the room reserved for a large value in the batch or among the waiting rows.
-    memory: held::MemoryConsumer,
+    memory: memory_budget::MemoryConsumer,
     held: Option<Reservation>,
     batch: Batch,
     /// An error after the rows of the batch.
@@ -165,7 +165,7 @@ impl JsonReader {
             waiting_bytes: 0,
             place: RecordSpan::default(),
             room: ROOM,
-            memory: held::MemoryConsumer::new(),
+            memory: memory_budget::MemoryConsumer::new(),
             held: None,
             batch: Batch::default(),
             pending: None,
@@ -230,7 +230,7 @@ impl JsonReader {
     }
 
     /// Shares the memory reservations of the other parts of this object, so that none of them waits for another.
-    pub(crate) fn sharing(self, memory: held::MemoryConsumer) -> Self {
+    pub(crate) fn sharing(self, memory: memory_budget::MemoryConsumer) -> Self {
         Self { memory, ..self }
     }
 
@@ -326,7 +326,8 @@ impl JsonReader {
     fn reserve(&mut self) -> Result<(), SelectError> {
         let room = (4 * self.room()).max(MORE_ROOM).min(self.room.row);
         self.held = None;
-        self.held = Some(self.memory.reserve(room as u64).ok_or_else(held::out_of_memory)?);
+        self.held =
+            Some(self.memory.reserve(room as u64).ok_or_else(memory_budget::out_of_memory)?);
         Ok(())
     }
 

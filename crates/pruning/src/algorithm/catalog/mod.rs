@@ -18,8 +18,8 @@
 #[macro_use]
 mod registry;
 mod entry;
+mod parameter_spec;
 mod parameters;
-mod takes;
 
 use std::fmt;
 use std::ops::Deref;
@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use entry::{Entry, PacketContents, Paper, QuerySize, Released, Sizes, Table2};
+pub use parameter_spec::{ParameterSpec, Range};
 pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};
-pub use takes::{ParameterSpec, Range};
 
 use super::{Pruning, distinct, filter, group_by, group_sum, having, join, skyline, top_n};
 use crate::ConfigError;

@@ -7,7 +7,7 @@ use crate::algorithm::catalog::{
     Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, QuerySize, Released,
     Sizes, Table2,
 };
-use crate::algorithm::{Pruning, released};
+use crate::algorithm::{Pruning, published};
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
@@ -42,7 +42,7 @@ pub(crate) const LRU: Entry = Entry {
     released: Some(Released {
         parameters: &["rows"],
         program: |given| {
-            Ok(released::distinct(given.row_bits_or(16)?, released::Repairs::default()))
+            Ok(published::distinct(given.row_bits_or(16)?, published::Repairs::default()))
         },
     }),
 };

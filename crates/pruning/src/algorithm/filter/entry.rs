@@ -6,7 +6,7 @@ use crate::Pruner;
 use crate::algorithm::catalog::{
     Configured, Entry, PacketContents, Paper, ParameterSpec, Released, Sizes,
 };
-use crate::algorithm::{Pruning, released};
+use crate::algorithm::{Pruning, published};
 use crate::experiment::trial::Question;
 use crate::switch::{Program, Relation};
 use crate::theory::{PruningEstimate, RowStatistics};
@@ -36,7 +36,7 @@ pub(crate) const FILTER: Entry = Entry {
     },
     released: Some(Released {
         parameters: &["threshold"],
-        program: |given| Ok(released::filter(given.threshold.unwrap_or(10))),
+        program: |given| Ok(published::filter(given.threshold.unwrap_or(10))),
     }),
 };
 

@@ -6,7 +6,7 @@ use crate::Pruner;
 use crate::algorithm::catalog::{
     Configured, Entry, PacketContents, Paper, ParameterSpec, Released, Sizes, Table2,
 };
-use crate::algorithm::{Pruning, released};
+use crate::algorithm::{Pruning, published};
 use crate::experiment::trial::Question;
 use crate::switch::Program;
 use crate::theory::{Footprint, PruningEstimate, RowStatistics, group_by};
@@ -50,7 +50,7 @@ pub(crate) const GROUP_BY: Entry = Entry {
     },
     released: Some(Released {
         parameters: &["rows"],
-        program: |given| Ok(released::group_by(given.row_bits_or(17)?)),
+        program: |given| Ok(published::group_by(given.row_bits_or(17)?)),
     }),
 };
 

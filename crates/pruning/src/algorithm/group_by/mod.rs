@@ -19,12 +19,12 @@
 //! [`Ties::Prune`] entries of the worst value are forwarded.
 
 mod entry;
+mod multi_value;
 pub mod plan;
 mod question;
-mod several;
 
 pub(crate) use entry::GROUP_BY;
-pub use several::ExtraExtremes;
+pub use multi_value::ExtraExtremes;
 
 use std::fmt;
 

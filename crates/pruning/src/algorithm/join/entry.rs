@@ -8,7 +8,7 @@ use crate::algorithm::catalog::{
     Sizes, Table2,
 };
 use crate::algorithm::config::power_of_two;
-use crate::algorithm::{Pruning, released};
+use crate::algorithm::{Pruning, published};
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
@@ -56,7 +56,7 @@ pub(crate) const BLOOM: Entry = Entry {
     },
     released: Some(Released {
         parameters: &["rows"],
-        program: |given| Ok(released::join(given.row_bits_or(17)?)),
+        program: |given| Ok(published::join(given.row_bits_or(17)?)),
     }),
 };
 

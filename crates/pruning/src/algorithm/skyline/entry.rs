@@ -5,7 +5,7 @@ use super::{Config, Score, plan};
 use crate::algorithm::catalog::{
     Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, Released, Sizes, Table2,
 };
-use crate::algorithm::{Pruning, released};
+use crate::algorithm::{Pruning, published};
 use crate::experiment::trial::Question;
 use crate::switch::Program;
 use crate::theory::{Footprint, PruningEstimate, RowStatistics, skyline};
@@ -25,7 +25,7 @@ pub(crate) const SUM: Entry = Entry {
     },
     released: Some(Released {
         parameters: &[],
-        program: |_| Ok(released::skyline(released::Compiler::Intended)),
+        program: |_| Ok(published::skyline(published::Compiler::Intended)),
     }),
     ..COMMON
 };

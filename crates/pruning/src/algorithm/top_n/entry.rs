@@ -7,7 +7,7 @@ use crate::algorithm::catalog::{
     Configured, Entry, PacketContents, Paper, ParameterSpec, QuerySize, Released, Sizes, Table2,
 };
 use crate::algorithm::config::in_range;
-use crate::algorithm::{Pruning, released};
+use crate::algorithm::{Pruning, published};
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
@@ -39,7 +39,7 @@ pub(crate) const DETERMINISTIC: Entry = Entry {
     },
     released: Some(Released {
         parameters: &["n"],
-        program: |given| Ok(released::top_n(given.n())),
+        program: |given| Ok(published::top_n(given.n())),
     }),
 };
 

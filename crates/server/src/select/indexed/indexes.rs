@@ -10,7 +10,7 @@ use sluicegate_index::statement::input::UsableIndex;
 use sluicegate_s3select::request::CsvInput;
 
 use crate::select::answer::Snapshot;
-use crate::select::watch::Deadline;
+use crate::select::deadline::Deadline;
 use crate::store::{Object, PageRequest, Store};
 
 /// The maximum number of index objects in a listing, including those of former versions.

@@ -6,7 +6,7 @@
 //! it. It must have every object that was confirmed to a client, complete and with its metadata. Other objects must
 //! be as before or as after, but never a mixture.
 
-mod imagined;
+mod simulated_fs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use self::imagined::{FolderState, SimulatedFs, folder};
+use self::simulated_fs::{FolderState, SimulatedFs, folder};
 use super::attributes::{self, XattrTarget};
 use super::disk::Disk;
 use super::{

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_costmodel::HardwareProfile;
 use sluicegate_engine::Engine;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::Server;
 use sluicegate_workloads::{DataTable, Generate};
 

@@ -12,7 +12,7 @@ use sluicegate_client::{Client, ConnectOptions, Error};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_evaluator::{Evaluation, Sink, Stats};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::request::{
     CsvInput, FileHeaderInfo, InputFormat, InputSerialization, OutputSerialization, ScanRange,
     SelectRequest,

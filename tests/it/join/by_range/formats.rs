@@ -8,14 +8,14 @@ use std::path::Path;
 use datafusion::prelude::SessionContext;
 use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{Order, arranged};
 use crate::harness::{
     BUCKET, Store, rows, runner, stock, stock_rows, try_rows, without_bloom_contains,
 };
-use crate::join::sent::keys;
+use crate::join::pushed_keys::keys;
 
 const COLUMNS: &str = "(k BIGINT, i INT, s VARCHAR, d DATE, m DECIMAL(12,2), v BIGINT)";
 

@@ -393,7 +393,7 @@ impl Syntax {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Operation;
+    use crate::capabilities::Operation;
 
     #[test]
     fn no_profile_allows_more_syntax_than_ours() {

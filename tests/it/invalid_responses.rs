@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;

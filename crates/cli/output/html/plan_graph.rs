@@ -8,7 +8,7 @@ use sluicegate_engine::plan_graph::{ExecutionSite, Flow, Operator, PlanGraph};
 
 use super::markup::Html;
 use super::rows::{Row, rows, tracks};
-use super::ways;
+use super::strategies;
 use crate::output::stats::{rows_words, seconds};
 
 /// Width of an arrow without bytes in pixels, and the increase for each factor of ten.
@@ -119,7 +119,7 @@ impl GraphDrawing<'_> {
         }
         html.raw("<div class=\"cell aside\">");
         if let Some(decision) = self.decision(operator) {
-            ways::table(html, decision);
+            strategies::table(html, decision);
             if let Some(asked) = operator.flow.as_ref().and_then(|flow| flow.asked) {
                 html.raw("<p class=\"note\">Counted: ");
                 html.text(Requests(asked.selects + asked.gets).in_words()).raw(", ");

@@ -2,7 +2,7 @@
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows, without_bloom_contains};

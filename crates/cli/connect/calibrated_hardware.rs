@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use sluicegate_client::Client;
 use sluicegate_costmodel::HardwareProfile;
 
-use super::known::cache_folder;
+use super::probed_endpoints::cache_folder;
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
 

@@ -5,11 +5,11 @@
 //! ([`StoreCapabilities::exactness`]). The client checks each statement ([`StoreCapabilities::allows`]) and each request
 //! ([`StoreCapabilities::admits`]) before it sends them.
 
+mod builtin;
 mod check;
 mod construct;
 mod exactness;
 mod extension;
-mod known;
 
 use std::collections::BTreeSet;
 

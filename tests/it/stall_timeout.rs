@@ -6,7 +6,7 @@ use std::time::Duration;
 use sluicegate_client::ConnectOptions;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, ErrorKind};
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::cli::{Served, bad, good, sluice};

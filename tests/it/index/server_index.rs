@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sluicegate_costmodel::{Alternative, BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
 use sluicegate_engine::explain::Explanation;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{create, numbers};

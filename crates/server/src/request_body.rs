@@ -12,7 +12,7 @@ use s3s::stream::{ByteStream, DynByteStream, RemainingLength};
 use s3s::{Body, S3Error, S3ErrorCode, StdError};
 
 use crate::limits::Limits;
-use crate::pace::MinRate;
+use crate::min_rate::MinRate;
 
 /// Facts about a body that were found while it was received. It is an extension of the request, because `s3s`, which
 /// may check the body's signature in between, keeps only the text of errors.

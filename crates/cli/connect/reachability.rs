@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate_client::{Client, Error};
 
-use super::calibrated::place;
+use super::calibrated_hardware::place;
 
 /// Timeout of the check.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! The profile of a store, as the answers of a probe build it up.
 
-use sluicegate_s3select::profile::{
+use sluicegate_s3select::capabilities::{
     DataFormat, Exactness, ExactnessRule, Extension, LikePatterns, Operation, StoreCapabilities,
     Syntax, TypeClass,
 };
@@ -161,7 +161,7 @@ impl Lessons {
         rule(text, &[Like], &[String], superset, &csv);
         let casts = |class| {
             text && self.profile.syntax.casts.contains(&class)
-                && self.profile.failed_cast == sluicegate_s3select::profile::FailedCast::Error
+                && self.profile.failed_cast == sluicegate_s3select::capabilities::FailedCast::Error
         };
         rule(casts(Int), &compare, &[Int], superset, &csv);
         rule(casts(Bool), &[Equal, NotEqual], &[Bool], superset, &csv);

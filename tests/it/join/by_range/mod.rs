@@ -11,11 +11,11 @@ use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::internals::s3_scan::as_select_scan;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::tpch::{self, generate};
 
-use super::sent::keys;
+use super::pushed_keys::keys;
 use crate::harness::{BUCKET, Store, rows, without_bloom_contains};
 use crate::tpch::{data, register};
 

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use sluicegate_conformance::probe::PROBE_VERSION;
-use sluicegate_s3select::profile::StoreCapabilities;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::value::Timestamp;
 
 use crate::failure::{Failure, Result};

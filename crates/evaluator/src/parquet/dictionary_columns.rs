@@ -249,7 +249,7 @@ mod tests {
 
     use super::super::source::ParquetSource;
     use super::*;
-    use crate::held::MemoryConsumer;
+    use crate::memory_budget::MemoryConsumer;
     use crate::source::ObjectSource;
     use crate::tests::write_parquet;
     use sluicegate_s3select::value::Value;
