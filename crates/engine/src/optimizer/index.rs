@@ -48,7 +48,7 @@ pub(super) fn instead_of_select(
     let text =
         FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(get.source())).build();
     strategy(&text, &filters, endpoint, options, |asked| {
-        get.indexed_plan(config, asked, &source.exact_filters(), source.output())
+        get.indexed_plan(config, asked, &source.exact_filters(), source.output(), S3Scan::node)
     })
 }
 

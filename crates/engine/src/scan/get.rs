@@ -24,7 +24,6 @@ use datafusion::physical_plan::metrics::Count;
 use datafusion::physical_plan::projection::ProjectionExec;
 use object_store::ObjectStore;
 
-use super::s3_scan::S3Scan;
 use crate::context::choice::Reason;
 use crate::index::scan::{IndexLookup, IndexedSource};
 use crate::pushdown::float_bounds::distrust;
@@ -81,8 +80,8 @@ impl GetScan {
         self.filtered(keep_casts(plan).data, filters, projection)
     }
 
-    /// Like [`Self::plan`], but reads only the records that an index leads to. The inner result holds the
-    /// reason if that is not possible.
+    /// Like [`Self::plan`], but reads only the records that an index leads to, in a node that `node` makes. The inner
+    /// result holds the reason if that is not possible.
     ///
     /// # Errors
     ///
@@ -93,9 +92,10 @@ impl GetScan {
         asked: IndexLookup,
         filters: &[Arc<dyn PhysicalExpr>],
         projection: &ProjectionExprs,
+        node: impl FnOnce(FileScanConfig) -> Arc<DataSourceExec>,
     ) -> Result<Result<Arc<dyn ExecutionPlan>, Reason>> {
         let scan = match IndexedSource::replace(&self.scan(config, None), asked) {
-            Ok(scan) => S3Scan::node(scan),
+            Ok(scan) => node(scan),
             Err(why) => return Ok(Err(why)),
         };
         self.filtered(scan, self.rebased(filters)?, projection).map(Ok)

@@ -6,7 +6,7 @@ use std::fmt;
 use datafusion::common::DataFusionError;
 use object_store::path::Path;
 
-use super::describe::find;
+use super::description::find;
 use super::{ErrorKind, UserError};
 
 /// The hint for a damaged object.

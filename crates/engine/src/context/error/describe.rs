@@ -1,7 +1,6 @@
 //! Describes an error to a user by its root cause.
 
 use std::borrow::Cow;
-use std::error::Error as StdError;
 use std::io;
 
 use arrow::error::ArrowError;
@@ -12,29 +11,11 @@ use sluicegate_client::Error as StoreError;
 use super::ErrorKind;
 use super::caused::Caused;
 use super::columns::{each_once, unlike_column};
+use super::description::{Description, ROOM, find, one_line};
 use super::hints::{ARRAY, BAD_VALUE, STALL_HINT, ZERO};
 use super::reword::{cast, reword};
 use super::store_errors::{MISSING_KEY, of_client, of_object_store};
 use super::user_error::UserError;
-
-/// The kind, the message and the hint of an error.
-pub(super) struct Description {
-    pub(super) kind: ErrorKind,
-    pub(super) message: String,
-    pub(super) hint: Option<Cow<'static, str>>,
-}
-
-impl From<UserError> for Description {
-    fn from(UserError { kind, message, hint }: UserError) -> Self {
-        Self { kind, message, hint: hint.map(Cow::Owned) }
-    }
-}
-
-impl From<Description> for UserError {
-    fn from(Description { kind, message, hint }: Description) -> Self {
-        Self { kind, message, hint: hint.map(Cow::into_owned) }
-    }
-}
 
 /// Returns whether the error came from a store.
 pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
@@ -169,18 +150,6 @@ fn without_store(text: &str) -> Option<&str> {
     rest.split(". See ").next()
 }
 
-/// The classes that DataFusion and Arrow put before an error's message.
-const CLASSES: [&str; 8] = [
-    "Cast error",
-    "Execution error",
-    "Error during planning",
-    "External error",
-    "Object Store error",
-    "Arrow error",
-    "DataFusion error",
-    "Invalid or Unsupported Configuration",
-];
-
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
 const LIKE_TEXT: &str = "LIKE compares texts: CAST(d AS VARCHAR) LIKE '2024%'.";
@@ -194,9 +163,6 @@ const WHOSE: &str = "Say of which table it is: a.id.";
 
 const COLUMNS: &str = "Check the columns' names; quote a name that has capitals: \"Name\"; a text is between single \
      quotes: 'text'.";
-
-/// The hint for a full disk or store where answers are written.
-pub(super) const ROOM: &str = "Free some space, or write elsewhere.";
 
 /// The hint for a limit on file sizes.
 const FILE_SIZE: &str = "Raise the limit on the size of files (ulimit -f), or write to another file system: some have a \
@@ -274,49 +240,5 @@ fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
             (ErrorKind::Resources, Some("Give the query more memory: --memory-limit."))
         }
         _ => (ErrorKind::Other, None),
-    }
-}
-
-/// Returns the first error of a type in a chain of causes.
-pub(super) fn find<'a, T: StdError + 'static>(
-    error: &'a (dyn StdError + 'static),
-) -> Option<&'a T> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<T>() {
-            return Some(found);
-        }
-        // DataFusion shares errors among partitions; a shared error hides its chain.
-        if let Some(DataFusionError::Shared(shared)) = error.downcast_ref::<DataFusionError>() {
-            next = Some(shared.as_ref());
-            continue;
-        }
-        // `source` of an `io::Error` skips the error that it wraps.
-        if let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            next = Some(inner);
-            continue;
-        }
-        next = error.source();
-    }
-    None
-}
-
-pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    one_line(&error.to_string())
-}
-
-/// Joins a text into one line and removes the classes of nested errors.
-pub(crate) fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.rsplit_once(": ") {
-        Some((before, last)) => {
-            let said = before.split(": ").filter(|part| !CLASSES.contains(part));
-            said.chain([last]).collect::<Vec<_>>().join(": ")
-        }
-        None => line,
     }
 }

@@ -4,9 +4,12 @@ mod caused;
 mod columns;
 mod damaged;
 mod describe;
+mod description;
 pub(crate) mod hints;
+mod kind;
 mod local_paths;
 mod reword;
+mod similarity;
 mod store_errors;
 mod user_error;
 
@@ -14,15 +17,17 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use datafusion::common::DataFusionError;
-use serde::{Deserialize, Serialize};
 use sluicegate_client::Error as StoreError;
 
 pub(crate) use self::caused::Caused;
 pub(crate) use self::damaged::{Damaged, is_damage};
-use self::describe::Description;
-pub(crate) use self::describe::{is_of_store, one_line};
+pub(crate) use self::describe::is_of_store;
+use self::description::Description;
+pub(crate) use self::description::{WITH_POINT, one_line};
+pub use self::kind::ErrorKind;
 use self::local_paths::rooted;
-pub(crate) use self::reword::{WITH_POINT, are_similar, with_suggestion};
+pub(crate) use self::reword::with_suggestion;
+pub(crate) use self::similarity::are_similar;
 pub use self::user_error::UserError;
 use crate::context::panics;
 use sluicegate_guards::sql_types::readable;
@@ -51,38 +56,17 @@ pub struct Error {
     source: DataFusionError,
 }
 
-/// The kind of failure, for callers that handle kinds differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The text is not SQL.
-    Syntax,
-    /// The statement names something that does not exist, or its types do not match.
-    Plan,
-    /// An option, the endpoint or the region is wrong.
-    Setting,
-    /// The statement is right but not supported.
-    Unsupported,
-    /// A bucket or an object is missing.
-    NotFound,
-    /// The store refuses access.
-    Access,
-    /// The store cannot be reached, or keeps failing.
-    Unavailable,
-    /// An object was replaced while it was read; the query can be run again.
-    Changed,
-    /// A value or an object is unusable: it does not parse, overflows, divides by zero, or is damaged.
-    Data,
-    /// Memory or disk space ran out.
-    Resources,
-    /// A bug in the engine or in DataFusion.
-    Internal,
-    /// Any other failure.
-    Other,
-}
-
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl UserError {
+    /// Describes an error to a user.
+    #[must_use]
+    pub fn from_error(error: DataFusionError) -> Self {
+        let Error { kind, message, hint, .. } = error.into();
+        Self { kind, message, hint }
+    }
+}
 
 impl Error {
     /// Returns the error for a panic in `what`, such as `the query`.

@@ -3,7 +3,7 @@
 use sluicegate_client::{Error as StoreError, Proxy, access_fault, proxy_of};
 
 use super::ErrorKind;
-use super::describe::{Description, ROOM, find, innermost, one_line};
+use super::description::{Description, ROOM, find, innermost, one_line};
 use crate::context::xml_text::unescaped;
 
 pub(super) const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";

@@ -6,7 +6,7 @@ use std::fmt;
 use datafusion::common::DataFusionError;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, ErrorKind};
+use super::ErrorKind;
 
 /// The mark before an error in a text.
 const MARK: &str = "sluice error: ";
@@ -23,14 +23,7 @@ pub struct UserError {
 }
 
 impl UserError {
-    /// What a user reads of an error.
-    #[must_use]
-    pub fn from_error(error: DataFusionError) -> Self {
-        let Error { kind, message, hint, .. } = error.into();
-        Self { kind, message, hint }
-    }
-
-    /// Returns a text that [`Told::find`] parses.
+    /// Returns a text that [`Self::find`] parses.
     #[must_use]
     pub fn to_text(&self) -> String {
         // Strings and enum names always have a JSON form.
@@ -61,6 +54,7 @@ impl From<UserError> for DataFusionError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Error;
     use super::*;
 
     #[test]

@@ -1,8 +1,8 @@
 //! Texts that are not a value of a type: constants of the statement, or values of a column.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::{WITH_POINT, description};
+use super::super::description::Description;
+use super::super::description::{WITH_POINT, description};
 use sluicegate_guards::sql_types::readable;
 
 /// Rewords `Cannot cast string '01.05.2020' to value of Date32 type`.

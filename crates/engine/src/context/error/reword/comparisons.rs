@@ -1,8 +1,8 @@
 //! Comparisons and conditions whose types do not match.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 use sluicegate_guards::sql_types::readable;
 
 /// Rewords `Cannot infer common argument type for comparison operation Boolean = Int64` and `for logical boolean

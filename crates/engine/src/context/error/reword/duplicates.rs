@@ -1,8 +1,8 @@
 //! Columns of a query that have the same name.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 
 const HINT: &str = "Give one of the columns another name: count(*) AS n; or leave it out.";
 

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::{are_similar, description};
+use super::super::description::Description;
+use super::super::description::description;
+use super::super::similarity::are_similar;
 use sluicegate_guards::sql_types::readable;
 
 /// Rewords `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64)

@@ -3,8 +3,8 @@
 use chrono::DateTime;
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 
 /// The texts before the type, before the count and before the target type, in messages of Arrow and of this engine.
 const FRAMES: [(&str, &str, &str); 2] = [

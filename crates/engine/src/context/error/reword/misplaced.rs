@@ -1,8 +1,8 @@
 //! Expressions in the wrong place, and values that are too large.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 
 /// Messages of DataFusion, each with its rewording and a hint.
 const MESSAGES: [(&str, &str, &str); 11] = [

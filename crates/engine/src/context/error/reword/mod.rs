@@ -17,7 +17,7 @@ mod unsupported;
 mod values;
 
 use super::ErrorKind;
-use super::describe::Description;
+use super::description::{Description, WITH_POINT, description};
 use super::hints::{LEAVE_ONE, NONE_LEFT, insert_into_file};
 use crate::context::file_names::{COMPRESSIONS, ENDS, TABS};
 use crate::context::not_found;
@@ -32,7 +32,7 @@ use self::misplaced::misplaced;
 use self::operators::operator;
 use self::patterns::pattern;
 use self::syntax::syntax;
-pub(crate) use self::syntax::{are_similar, with_suggestion};
+pub(crate) use self::syntax::with_suggestion;
 use self::unsupported::unsupported;
 pub(super) use self::values::of_value;
 
@@ -66,15 +66,6 @@ pub(super) fn reword(text: &str) -> Option<Description> {
         with_point,
     ];
     RULES.into_iter().find_map(|rule| rule(text))
-}
-
-fn description(
-    kind: ErrorKind,
-    message: impl Into<String>,
-    hint: impl Into<String>,
-) -> Description {
-    let message = message.into();
-    Description { kind, message, hint: Some(hint.into().into()) }
 }
 
 /// Rewords `Cannot coerce arithmetic expression Utf8 + Int64 to valid types`.
@@ -241,9 +232,6 @@ fn nested(text: &str) -> Option<Description> {
         "Write it as JSON or Parquet: COPY … TO 'x.json'; or its fields: SELECT a['x'] AS x, …",
     ))
 }
-
-/// The mark that makes the text of a number invalid if it has a point that is not the decimal separator.
-pub(crate) const WITH_POINT: &str = " (with a point)";
 
 /// Rewords `Cannot cast string '1.234,5 (with a point)' to value of Decimal128(38, 10) type, in file:…`.
 pub(super) fn with_point(text: &str) -> Option<Description> {

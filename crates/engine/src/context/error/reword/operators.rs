@@ -1,8 +1,8 @@
 //! Operators and joins that DataFusion does not have, by their names in the parser's syntax tree.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 
 /// The texts before and after the name of an operator in DataFusion's messages.
 const FRAMES: [(&str, &str); 5] = [

@@ -1,8 +1,8 @@
 //! Regular expressions that do not compile.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 
 /// Rewords `regex parse error: (?q)a ^ error: unrecognized flag`, with more text around it.
 pub(super) fn pattern(text: &str) -> Option<Description> {

@@ -1,8 +1,8 @@
 //! Features that DataFusion lacks, in the words of SQL.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 
 /// The text before a feature that DataFusion lacks.
 const MARK: &str = "This feature is not implemented: ";

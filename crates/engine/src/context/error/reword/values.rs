@@ -1,8 +1,8 @@
 //! Values that a type cannot hold, and texts that are not in the format of a type.
 
 use super::super::ErrorKind;
-use super::super::describe::Description;
-use super::description;
+use super::super::description::Description;
+use super::super::description::description;
 
 const OTHER_FORMS: &str = "to_timestamp('31.01.2024 10:00', '%d.%m.%Y %H:%M') reads other forms";
 const TRY: &str = "If it is a value of a column, TRY_CAST(x AS …) gives NULL for it.";
