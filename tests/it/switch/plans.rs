@@ -69,7 +69,7 @@ async fn bounds(engine: &Engine, sql: &str) -> (Vec<f64>, f64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bound_rests_on_what_is_known_and_is_the_querys() {
+async fn a_bound_rests_on_what_is_known_and_belongs_to_the_query() {
     let engine = counting("tofino1", 100).await;
     // The number of the table's rows is known.
     let (each, whole) = bounds(&engine, "SELECT DISTINCT s FROM x").await;

@@ -2,12 +2,12 @@
 //!
 //! | statement | where | function |
 //! |---|---|---|
-//! | DISTINCT prunes 0.99·min(w·d/(D·e), 1) of the duplicates | 4.2 thm 1, C thm 6 | [`distinct::pruned_duplicates_bound`] |
-//! | fingerprints for m entries | C thm 1 | [`distinct::fingerprint_bits_by_entries`] |
-//! | fingerprints for D distinct values | 5 thm 3, C thm 2, 3 | [`distinct::fingerprint_bits_by_distinct`] |
-//! | load of the fullest row | C thm 3 | [`max_load_bound`] |
-//! | columns of TOP N | 5 thm 1, E thm 1 | [`top_n::paper_width`] |
-//! | TOP N prunes all but w·d·ln(m·e/(w·d)) | 5 thm 2, E thm 2 | [`top_n::pruned_bound`] |
+//! | DISTINCT prunes 0.99·min(w·d/(D·e), 1) of the duplicates | 4.2 theorem 1, C theorem 6 | [`distinct::pruned_duplicates_bound`] |
+//! | fingerprints for m entries | C theorem 1 | [`distinct::fingerprint_bits_by_entries`] |
+//! | fingerprints for D distinct values | 5 theorem 3, C theorem 2, 3 | [`distinct::fingerprint_bits_by_distinct`] |
+//! | load of the fullest row | C theorem 3 | [`max_load_bound`] |
+//! | columns of TOP N | 5 theorem 1, E theorem 1 | [`top_n::paper_width`] |
+//! | TOP N prunes all but w·d·ln(m·e/(w·d)) | 5 theorem 2, E theorem 2 | [`top_n::pruned_bound`] |
 //! | best shape of TOP N | 5, E | [`top_n::continuous_optimum`] |
 //! | false positives of BF and RBF | 4.3 | [`bloom::bloom_rate`], [`bloom::register_bloom_rate`] |
 //! | error of Count-Min | 4.3 | [`count_min::guarantee`] |
