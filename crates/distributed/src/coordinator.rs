@@ -5,14 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
-    ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use datafusion_distributed::{
     DistributedExec, DistributedExt, DistributedMetricsFormat,
     rewrite_distributed_plan_with_metrics,
@@ -20,6 +16,7 @@ use datafusion_distributed::{
 use futures::{StreamExt, TryStreamExt, stream};
 use sluicegate_engine::UserError;
 use sluicegate_engine::endpoints::resolve;
+use sluicegate_engine::guards::{one_child, without_expressions};
 use sluicegate_engine::query::QueryCounters;
 
 use crate::draining::query_header;
@@ -54,42 +51,12 @@ impl DisplayAs for ClusterExec {
 }
 
 impl ExecutionPlan for ClusterExec {
-    fn name(&self) -> &str {
-        "ClusterExec"
-    }
+    one_child!("ClusterExec", |node, input| Arc::new(Self::new(input, node.workers, node.keys)));
+
+    without_expressions!();
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::new(input, self.workers, self.keys))),
-            _ => internal_err!("ClusterExec has one child"),
-        }
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn execute(

@@ -3,17 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::without_expressions;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     PlanProperties, StatisticsArgs,
 };
+
+use crate::{one_child, without_expressions};
 
 /// Passes the rows of its input on, without properties that DataFusion would derive wrongly: constant columns and, if
 /// requested, the sort order.
@@ -53,16 +54,10 @@ impl DisplayAs for ForgetfulExec {
 }
 
 impl ExecutionPlan for ForgetfulExec {
-    fn name(&self) -> &str {
-        "ForgetfulExec"
-    }
+    one_child!("ForgetfulExec", |node, input| Arc::new(Self::new(input, node.keeps_order)));
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     /// Returns false, because DataFusion moves sorts below operators that maintain the order, where rows may count as
@@ -76,17 +71,6 @@ impl ExecutionPlan for ForgetfulExec {
     }
 
     without_expressions!();
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::new(input, self.keeps_order))),
-            _ => internal_err!("ForgetfulExec has one child"),
-        }
-    }
 
     fn execute(
         &self,

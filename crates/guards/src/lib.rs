@@ -71,6 +71,7 @@ mod ordered_aggregates;
 mod outer_types;
 mod percentiles;
 mod piecewise_merge_join;
+mod plan_node;
 mod quarters;
 mod range_frames;
 mod regular_expressions;
@@ -95,7 +96,6 @@ mod truncated_dates;
 mod unchecked_keys;
 mod using;
 mod window_shifts;
-mod without_expressions;
 pub mod wrapped_functions;
 mod years;
 

@@ -12,9 +12,7 @@ use datafusion::physical_expr::{
 };
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ReplaceChildrenOptions, replace_children_if_necessary,
-};
+use datafusion::physical_plan::execution_plan::{Boundedness, replace_children_if_necessary};
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{
@@ -23,7 +21,7 @@ use datafusion::physical_plan::{
 };
 
 use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_around};
-use crate::without_expressions;
+use crate::{one_child, without_expressions};
 
 pub(super) const GUARD: Guard = Guard {
     title: "LIMIT … OFFSET below ORDER BY or a window loses rows",
@@ -167,16 +165,14 @@ impl DisplayAs for OffsetExec {
 }
 
 impl ExecutionPlan for OffsetExec {
-    fn name(&self) -> &str {
-        "OffsetExec"
-    }
+    one_child!("OffsetExec", |node| node.limit.input(), |node, input| {
+        let mut limit = GlobalLimitExec::new(input, node.limit.skip(), node.limit.fetch());
+        limit.set_required_ordering(node.limit.required_ordering().clone());
+        Arc::new(Self::new(&limit, node.unordered))
+    });
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Plan> {
-        vec![self.limit.input()]
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
@@ -198,21 +194,6 @@ impl ExecutionPlan for OffsetExec {
     }
 
     without_expressions!();
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Plan>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Plan> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => {
-                let mut limit = GlobalLimitExec::new(input, self.limit.skip(), self.limit.fetch());
-                limit.set_required_ordering(self.limit.required_ordering().clone());
-                Ok(Arc::new(Self::new(&limit, self.unordered)))
-            }
-            _ => internal_err!("OffsetExec has one child"),
-        }
-    }
 
     fn execute(
         &self,

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options, concat_batches};
 use arrow::datatypes::{Int64Type, SchemaRef};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
@@ -17,8 +16,7 @@ use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{
-    Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType,
-    replace_children_if_necessary,
+    Boundedness, EmissionType, SchedulingType, replace_children_if_necessary,
 };
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput,
@@ -29,6 +27,7 @@ use datafusion::physical_plan::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
+use sluicegate_guards::{no_children, without_expressions};
 
 use crate::context::config::SluiceOptions;
 use crate::estimate::demand::AggregateShape;
@@ -170,38 +169,12 @@ impl DisplayAs for S3AggregateExec {
 }
 
 impl ExecutionPlan for S3AggregateExec {
-    fn name(&self) -> &str {
-        "S3AggregateExec"
-    }
+    no_children!("S3AggregateExec");
+
+    without_expressions!();
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
     }
 
     fn execute(

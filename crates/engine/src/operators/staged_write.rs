@@ -7,12 +7,12 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err, internal_
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::TryStreamExt;
 use object_store::path::Path;
+use sluicegate_guards::{one_child, without_expressions};
 
 use super::explicit_nulls::with_nulls;
 use super::one_batch::with_a_batch;
@@ -21,7 +21,6 @@ use crate::context::notes::some_of;
 use crate::store::query_counters::QueryCounters;
 use crate::store::staging::outcome;
 use crate::store::staging::{CommitError, OverwrittenObject, StagingStores, Uploads};
-use sluicegate_guards::without_expressions;
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, and stages its writes: see
 /// [`staging`](crate::store::staging). It returns the rows of its input after the commit. `bytes_written` counts the bytes
@@ -138,16 +137,14 @@ impl DisplayAs for StagedWriteExec {
 }
 
 impl ExecutionPlan for StagedWriteExec {
-    fn name(&self) -> &str {
-        "StagedWriteExec"
-    }
+    one_child!("StagedWriteExec", |node, input| {
+        let staged = Self::new(input).replacing(node.replaced.clone());
+        let staged = staged.leaving_columns(node.leaves_columns);
+        Arc::new(staged.which_may_replace(node.may_replace))
+    });
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -155,21 +152,6 @@ impl ExecutionPlan for StagedWriteExec {
     }
 
     without_expressions!();
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => {
-                let staged = Self::new(input).replacing(self.replaced.clone());
-                let staged = staged.leaving_columns(self.leaves_columns);
-                Ok(Arc::new(staged.which_may_replace(self.may_replace)))
-            }
-            _ => internal_err!("StagedWriteExec has one child"),
-        }
-    }
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())

@@ -8,10 +8,10 @@ use std::task::{Context, Poll, ready};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Result, Statistics, internal_err, plan_err};
+use datafusion::common::{Result, Statistics, plan_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory, MetricsSet,
@@ -21,11 +21,11 @@ use datafusion::physical_plan::{
     PlanProperties, StatisticsArgs,
 };
 use futures::{Stream, StreamExt};
+use sluicegate_guards::{one_child, without_expressions};
 
 use super::switch_prune::SwitchPruneExec;
 use super::switch_run::Execution;
 use crate::operators::switch::SwitchPlan;
-use sluicegate_guards::without_expressions;
 
 /// Passes on the partial states of groups that its input computed from the rows that a switch forwarded. At the end
 /// it adds the states of the groups that the switch below holds for the rows that it dropped. This is the master's
@@ -97,16 +97,10 @@ impl DisplayAs for SwitchDrainExec {
 }
 
 impl ExecutionPlan for SwitchDrainExec {
-    fn name(&self) -> &str {
-        "SwitchDrainExec"
-    }
+    one_child!("SwitchDrainExec", |node, input| Arc::new(Self::try_new(input)?));
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -118,17 +112,6 @@ impl ExecutionPlan for SwitchDrainExec {
     }
 
     without_expressions!();
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::try_new(input)?)),
-            _ => internal_err!("SwitchDrainExec has one child"),
-        }
-    }
 
     fn execute(
         &self,

@@ -5,18 +5,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::Distribution;
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements,
     PlanProperties, StatisticsArgs,
 };
+use sluicegate_guards::{one_child, without_expressions};
 
 use super::switch_prune::SwitchPruneExec;
 use super::switch_run::Execution;
-use sluicegate_guards::without_expressions;
 
 /// Starts the switch: each execution of this node gives the
 /// [`SwitchPruneExec`](super::switch_prune::SwitchPruneExec)s below an empty switch, which they share.
@@ -93,16 +93,10 @@ impl DisplayAs for SwitchExec {
 }
 
 impl ExecutionPlan for SwitchExec {
-    fn name(&self) -> &str {
-        "SwitchExec"
-    }
+    one_child!("SwitchExec", |node, input| Arc::new(Self { input, ..*node }));
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
@@ -118,17 +112,6 @@ impl ExecutionPlan for SwitchExec {
     }
 
     without_expressions!();
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self { input, ..*self })),
-            _ => internal_err!("SwitchExec has one child"),
-        }
-    }
 
     fn execute(
         &self,

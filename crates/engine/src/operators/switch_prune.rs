@@ -5,18 +5,17 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::execution_plan::{
-    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, apply_expression_roots,
-};
+use datafusion::physical_plan::execution_plan::{CardinalityEffect, apply_expression_roots};
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
     SortOrderPushdownResult, StatisticsArgs,
 };
+use sluicegate_guards::one_child;
 
 use super::switch_crossing::Crossing;
 use crate::operators::switch::{LateColumns, SwitchPlan};
@@ -123,16 +122,10 @@ impl DisplayAs for SwitchPruneExec {
 }
 
 impl ExecutionPlan for SwitchPruneExec {
-    fn name(&self) -> &str {
-        "SwitchPruneExec"
-    }
+    one_child!("SwitchPruneExec", |node, input| node.over(input));
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -144,25 +137,6 @@ impl ExecutionPlan for SwitchPruneExec {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         apply_expression_roots(self.plan.expressions(), f)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(self.over(input)),
-            _ => internal_err!("SwitchPruneExec has one child"),
-        }
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn execute(

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::{
-    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, apply_expression_roots,
-};
+use datafusion::physical_plan::execution_plan::{CardinalityEffect, apply_expression_roots};
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::metrics::{
     ExecutionPlanMetricsSet, Metric, MetricValue, MetricsSet,
@@ -19,6 +17,7 @@ use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     PlanProperties, StatisticsArgs,
 };
+use sluicegate_guards::one_child;
 
 use super::top_k_run::TopKRun;
 use crate::operators::sampling::Sampling;
@@ -88,16 +87,13 @@ impl DisplayAs for TopKSampleExec {
 }
 
 impl ExecutionPlan for TopKSampleExec {
-    fn name(&self) -> &str {
-        "TopKSampleExec"
-    }
+    one_child!("TopKSampleExec", |node, input| Arc::new(Self::over(
+        input,
+        Arc::clone(&node.sampling)
+    )));
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -115,25 +111,6 @@ impl ExecutionPlan for TopKSampleExec {
     ) -> Result<TreeNodeRecursion> {
         let keys = self.sampling.keys.iter().map(|key| &key.expr);
         apply_expression_roots(keys.chain(&self.sampling.filters), f)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::over(input, Arc::clone(&self.sampling)))),
-            _ => internal_err!("TopKSampleExec has one child"),
-        }
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {

@@ -11,20 +11,20 @@ use std::sync::Arc;
 use arrow::datatypes::Schema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter_pushdown::{
     ChildFilterDescription, FilterDescription, FilterPushdownPhase,
 };
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, StatisticsArgs,
 };
+use sluicegate_guards::{one_child, without_expressions};
 
 use super::choose::Plan;
-use sluicegate_guards::without_expressions;
 
 /// Returns the indexes of the columns whose names are unique.
 pub(super) fn clear_columns(schema: &Schema) -> HashSet<usize> {
@@ -91,16 +91,10 @@ impl DisplayAs for ClearNamesExec {
 }
 
 impl ExecutionPlan for ClearNamesExec {
-    fn name(&self) -> &str {
-        "ClearNamesExec"
-    }
+    one_child!("ClearNamesExec", |node, input| Arc::new(Self { input }));
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Plan> {
-        vec![&self.input]
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -112,17 +106,6 @@ impl ExecutionPlan for ClearNamesExec {
     }
 
     without_expressions!();
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Plan>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Plan> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self { input })),
-            _ => internal_err!("ClearNamesExec has one child"),
-        }
-    }
 
     fn gather_filters_for_pushdown(
         &self,

@@ -15,12 +15,11 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{Array, ArrayData, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
-use datafusion::common::{Result, internal_err};
+use datafusion::common::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
-use sluicegate_guards::without_expressions;
+use sluicegate_guards::{one_child, without_expressions};
 
 /// The measurements of one operator, over all partitions.
 #[derive(Debug)]
@@ -115,9 +114,7 @@ impl DisplayAs for TimedExec {
 }
 
 impl ExecutionPlan for TimedExec {
-    fn name(&self) -> &'static str {
-        "Clocked"
-    }
+    one_child!("Clocked", |node, input| Arc::new(Self::new(input, Arc::clone(&node.clock))));
 
     fn downcast_delegate(&self) -> Option<&dyn ExecutionPlan> {
         Some(self.input.as_ref())
@@ -127,26 +124,11 @@ impl ExecutionPlan for TimedExec {
         self.input.properties()
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
     }
 
     without_expressions!();
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::new(input, Arc::clone(&self.clock)))),
-            _ => internal_err!("a clock has one child"),
-        }
-    }
 
     fn execute(
         &self,

@@ -14,7 +14,7 @@ pub(super) fn named(error: DataFusionError, object: &ObjectMeta) -> DataFusionEr
         (None, Some(why)) => Fault::NoText(why),
         (None, None) => return error,
     };
-    fault.into_error(object)
+    fault.to_error(object)
 }
 
 /// The fault of an object.
@@ -26,7 +26,7 @@ enum Fault {
 }
 
 impl Fault {
-    fn into_error(&self, object: &ObjectMeta) -> DataFusionError {
+    fn to_error(&self, object: &ObjectMeta) -> DataFusionError {
         let (first, other) = match self {
             Self::Ragged { first, other } => (first, other),
             Self::NoText(why) => return magic_bytes::not_utf8(object, why),
