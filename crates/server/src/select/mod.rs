@@ -5,8 +5,9 @@
 //! `SelectRequest`, its errors have S3 Select's own codes, and faults can be injected between the frames of an
 //! answer.
 //!
-//! Start reading with `SelectRoute::answer`. `request.rs` parses, `indexed` finds records by indexes, `answer.rs`
-//! evaluates, `turns.rs` limits the statements that run at a time, and `watch.rs` and `reader.rs` end them early.
+//! A request walks through [`SelectRoute::answer`]: `request.rs` parses it, `admission.rs` limits the statements that run
+//! at a time, `indexed` finds records by indexes, and `answer.rs` evaluates and streams. `deadline.rs` and `reader.rs` end
+//! statements early.
 //!
 //! [`SelectRequest`]: sluicegate_s3select::SelectRequest
 
@@ -29,7 +30,7 @@ use sluicegate_evaluator::Evaluation;
 use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::request::InputFormat;
-use sluicegate_s3select::{SelectError, SelectErrorCode};
+use sluicegate_s3select::{SelectError, SelectErrorCode, SelectRequest};
 
 use crate::api::Api;
 use crate::counters::Operation;
@@ -70,14 +71,14 @@ pub(crate) struct Settings {
 pub(crate) struct SelectRoute {
     api: Api,
     documents: Documents,
-    turns: Arc<Admission>,
+    admission: Arc<Admission>,
     settings: Settings,
 }
 
 impl SelectRoute {
     pub(crate) fn new(api: Api, documents: Documents, settings: Settings) -> Self {
-        let turns = Arc::new(Admission::new(settings.slots));
-        Self { api, documents, turns, settings }
+        let admission = Arc::new(Admission::new(settings.slots));
+        Self { api, documents, admission, settings }
     }
 
     /// Returns true if the request is a `SelectObjectContent`.
@@ -88,34 +89,55 @@ impl SelectRoute {
         method == Method::POST && has(&["select", "select="]) && has(&["select-type=2"])
     }
 
+    /// Answers a request: it is parsed, admitted, prepared over one version of its object, and streamed.
     pub(crate) async fn answer(&self, mut request: S3Request<Body>) -> S3Result<S3Response<Body>> {
         let (bucket, key) = object_of(&request.uri)?;
         let fault = self.api.begin(Operation::SelectObjectContent, &bucket, &key).await?;
+        let request = Arc::new(self.parse(&mut request).await?);
+        let mut turn = self.admission.take().await?;
+        let deadline = Deadline::new(self.api.limits.statement_timeout);
+        let (evaluation, source) = self.prepare(bucket, key, &request, &deadline).await?;
+        let headers = self.headers(&source);
+        turn.take_cores(evaluation.max_threads());
+        let answer = Answer::start(evaluation, source, request.progress, turn, deadline);
+        let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
+        let frames = frames::with_fault(frames, fault);
+        Ok(S3Response::with_headers(Body::from(frames), headers))
+    }
+
+    /// Parses the headers and the document of a request.
+    async fn parse(&self, request: &mut S3Request<Body>) -> S3Result<SelectRequest> {
         check_headers(&request.headers)?;
-        let asks_for = |name| request.headers.get(name).is_some_and(|value| value == "true");
-        let strict_lines = asks_for(STRICT_LINES);
+        let has = |name| request.headers.get(name).is_some_and(|value| value == "true");
+        let strict_lines = has(STRICT_LINES);
         let strict_fields = strict_fields(&request.headers)?;
-        let extras = Extras { groups: asks_for(PARTIAL_GROUPS), bloom: asks_for(BLOOM) };
-        let body = self.documents.read(&mut request).await.map_err(too_long)?;
+        let extras = Extras { groups: has(PARTIAL_GROUPS), bloom: has(BLOOM) };
+        let body = self.documents.read(request).await.map_err(too_long)?;
         let trailers = request.trailing_headers.as_ref();
         verify(&body, &request.uri, &request.headers, trailers)?;
         refuse_controls(&body.bytes)?;
         let mut parsed = request::parse(&body.bytes).map_err(select_error)?;
-        drop(body);
         if let InputFormat::Csv(csv) = &mut parsed.input.format {
             csv.strict_lines = strict_lines;
             csv.strict_fields = strict_fields;
         }
         parsed.extras = extras;
-        let request = Arc::new(parsed);
+        Ok(parsed)
+    }
 
-        let mut turn = self.turns.take().await?;
-        let watch = Deadline::new(self.api.limits.statement_timeout);
-        let (wanted, watching) = (Arc::clone(&request), Arc::clone(&watch));
+    /// Opens one version of the object and prepares the statement over it, or over the records that an index leads to.
+    async fn prepare(
+        &self,
+        bucket: String,
+        key: String,
+        request: &Arc<SelectRequest>,
+        deadline: &Arc<Deadline>,
+    ) -> S3Result<(Evaluation, Source)> {
+        let (wanted, watching) = (Arc::clone(request), Arc::clone(deadline));
         let indexes = self.settings.indexes;
         let integrity = Arc::clone(&self.api.integrity);
         // The thread that prepares the statement outlives this future only for a short time.
-        let awaited = watch.awaited();
+        let awaited = deadline.awaited();
         let prepared = self
             .api
             .blocking(move |store| {
@@ -140,7 +162,16 @@ impl SelectRoute {
             })
             .await;
         awaited.end();
-        let (evaluation, source) = prepared.map_err(|error| watch.overdue().unwrap_or(error))?;
+        let (evaluation, source) = prepared.map_err(|error| deadline.overdue().unwrap_or(error))?;
+        let evaluation = match self.settings.max_groups {
+            Some(groups) => evaluation.with_max_groups(groups),
+            None => evaluation,
+        };
+        Ok((evaluation, source))
+    }
+
+    /// Returns the headers of an answer: the version that it is computed from, and the extensions offered.
+    fn headers(&self, source: &Source) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", source.etag())) {
             headers.insert(ETAG, etag);
@@ -151,15 +182,7 @@ impl SelectRoute {
         if let Ok(offered) = HeaderValue::from_str(&Extension::header_value(&offered)) {
             headers.insert(EXTENSIONS, offered);
         }
-        let evaluation = match self.settings.max_groups {
-            Some(groups) => evaluation.with_max_groups(groups),
-            None => evaluation,
-        };
-        turn.take_cores(evaluation.max_threads());
-        let answer = Answer::start(evaluation, source, request.progress, turn, watch);
-        let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
-        let frames = frames::with_fault(frames, fault);
-        Ok(S3Response::with_headers(Body::from(frames), headers))
+        headers
     }
 }
 
