@@ -65,9 +65,9 @@ mod text;
 
 pub use self::catalog::{external_tables, table_functions};
 pub use self::context::{choice, config, counters, notes, timeline};
+pub use self::engine::research::{model_tables, stages};
 pub use self::engine::{
-    analyze, browse, codec, explain, index_statements, leaf_tasks, model_tables, plan_graph, query,
-    session, stages,
+    analyze, browse, codec, explain, index_statements, leaf_tasks, plan_graph, query, session,
 };
 pub use self::estimate::statistics;
 pub use self::store::{endpoints, staging};

@@ -7,12 +7,12 @@ pub mod codec;
 pub mod explain;
 pub mod index_statements;
 pub mod leaf_tasks;
-pub mod model_tables;
 pub mod plan_graph;
 pub mod query;
+pub mod research;
 pub mod session;
 pub(crate) mod sql;
-pub mod stages;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,0 +1,7 @@
+//! What only researchers need of the engine; no SQL query uses it.
+//!
+//! - [`stages`] measures the stages of a plan, for models of computational storage (ICPE'20).
+//! - [`model_tables`] runs a query over tables that those models describe.
+
+pub mod model_tables;
+pub mod stages;
