@@ -74,7 +74,7 @@ impl Sources {
     fn home(&self, path: &[String], depth: usize) -> Option<Module> {
         let length = (0..=path.len()).rev().find(|n| self.0.contains_key(&path[..*n]))?;
         let (module, rest) = path.split_at(length);
-        let Some(name) = rest.first() else { return None };
+        let name = rest.first()?;
         match self.0[module].imported.get(name) {
             Some((from, true)) if depth < 8 && from != path => {
                 let path: Module = from.iter().chain(&rest[1..]).cloned().collect();

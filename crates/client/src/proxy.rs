@@ -17,10 +17,18 @@ pub fn proxy_of(url: &str) -> Option<Proxy> {
     chosen(url, |name| env::var(name).ok())
 }
 
+/// Returns the host of an authority; an IPv6 address stays in its brackets.
+pub(crate) fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => host,
+        _ => authority,
+    }
+}
+
 fn chosen(url: &str, variable: impl Fn(&str) -> Option<String>) -> Option<Proxy> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split(['/', '?']).next()?;
-    let host = host.rsplit_once(':').map_or(host, |(host, _)| host).trim_matches(['[', ']']);
+    let host = without_port(host).trim_matches(['[', ']']);
     let passed_over = ["NO_PROXY", "no_proxy"].into_iter().find_map(&variable).unwrap_or_default();
     let is_it = |entry: &str| {
         let domain = entry.trim().trim_start_matches('.');
@@ -67,6 +75,10 @@ mod tests {
         for left_out in ["*", "h.example", ".example", "a, example"] {
             let pairs: &[_] = Box::leak(Box::new([("HTTP_PROXY", "p:1"), ("NO_PROXY", left_out)]));
             assert_eq!(chosen("http://h.example:9000", set(pairs)), None, "{left_out}");
+        }
+        let local = &[("HTTP_PROXY", "p:1"), ("NO_PROXY", "::1")];
+        for url in ["http://[::1]", "http://[::1]:9000"] {
+            assert_eq!(chosen(url, set(local)), None, "{url}");
         }
         let pairs = &[("HTTP_PROXY", "p:1"), ("NO_PROXY", "other, ample")];
         assert!(found("http://h.example", pairs).is_some());

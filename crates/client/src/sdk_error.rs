@@ -10,7 +10,7 @@ use aws_smithy_types::event_stream::{Message, RawMessage};
 
 use super::Client;
 use super::error::{Error, StoreError, Subject};
-use super::proxy::{Proxy, proxy_of};
+use super::proxy::{Proxy, proxy_of, without_port};
 use sluicegate_s3select::capabilities::StoreCapabilities;
 
 impl Client {
@@ -95,7 +95,7 @@ impl Client {
 fn host(url: &str) -> &str {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or(host);
-    host.rsplit_once(':').map_or(host, |(host, _)| host)
+    without_port(host)
 }
 
 /// The reaction to an answer that broke off.

@@ -9,7 +9,7 @@ pub mod index_statements;
 pub mod leaf_tasks;
 pub mod plan_graph;
 pub mod query;
-pub mod research;
+pub(crate) mod research;
 pub mod session;
 pub(crate) mod sql;
 

@@ -175,7 +175,9 @@ impl Query {
             Self::GroupSum { .. } => {
                 let mut sums = BTreeMap::new();
                 for e in entries {
-                    *sums.entry(e.key).or_insert(0u64) += e.value;
+                    // The switch's cells wrap, too.
+                    let sum = sums.entry(e.key).or_insert(0u64);
+                    *sum = sum.wrapping_add(e.value);
                 }
                 sums.into_iter().map(|(key, sum)| [key, sum, 0]).collect()
             }
@@ -210,7 +212,9 @@ impl Query {
             Self::HavingSum { above } => {
                 let mut sums = BTreeMap::new();
                 for e in entries {
-                    *sums.entry(e.key).or_insert(0u64) += e.value;
+                    // The switch's cells wrap, too.
+                    let sum = sums.entry(e.key).or_insert(0u64);
+                    *sum = sum.wrapping_add(e.value);
                 }
                 sums.into_iter().filter(|&(_, sum)| sum > above).map(|(k, s)| [k, s, 0]).collect()
             }

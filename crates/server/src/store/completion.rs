@@ -340,9 +340,11 @@ fn hashed(mut file: &File, algorithms: impl Iterator<Item = Algorithm>) -> io::R
     let mut buffer = vec![0; 1 << 20];
     file.rewind()?;
     loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hasher.finish().checksums),
-            read => hasher.update(&buffer[..read]),
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finish().checksums),
+            Ok(read) => hasher.update(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }

@@ -204,7 +204,10 @@ fn symbol(op: Operator) -> &'static str {
 fn of_bits(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result<()> {
     let has_fraction = |expr: &&Expr| {
         let kind = expr.get_type(schema);
-        kind.is_ok_and(|kind| kind.is_floating() || matches!(kind, DataType::Decimal128(_, 1..)))
+        kind.is_ok_and(|kind| {
+            use DataType as D;
+            kind.is_floating() || matches!(kind, D::Decimal128(_, 1..) | D::Decimal256(_, 1..))
+        })
     };
     let Some(number) = [left, right].into_iter().find(has_fraction) else { return Ok(()) };
     let hint = match op {

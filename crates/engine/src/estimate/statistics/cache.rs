@@ -41,7 +41,8 @@ pub struct StatisticsCache {
 
 #[derive(Debug, Default)]
 struct Memory {
-    objects: HashMap<StatisticsKey, Arc<ObjectStatistics>>,
+    /// Each with its bytes as stored.
+    objects: HashMap<StatisticsKey, (Arc<ObjectStatistics>, usize)>,
     bytes: usize,
 }
 
@@ -100,7 +101,7 @@ impl StatisticsCache {
     pub fn in_memory(&self, versions: &[Version]) -> Vec<Option<Arc<ObjectStatistics>>> {
         let memory = self.memory();
         let find = |version: &Version| {
-            let found = memory.objects.get(&version.about)?;
+            let (found, _) = memory.objects.get(&version.about)?;
             version.is(found).then(|| Arc::clone(found))
         };
         versions.iter().map(find).collect()
@@ -146,7 +147,7 @@ impl StatisticsCache {
 
     /// Returns the statistics of one version.
     fn one(&self, version: &Version) -> Option<Arc<ObjectStatistics>> {
-        let known = self.memory().objects.get(&version.about).cloned();
+        let known = self.memory().objects.get(&version.about).map(|(it, _)| Arc::clone(it));
         let read = || {
             let (object, _) = self.folder.as_ref()?.read(&file_name(&version.about)).ok()??;
             Some(Arc::new(object))
@@ -191,7 +192,11 @@ impl StatisticsCache {
     /// Returns all stored statistics, sorted by object.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<ObjectStatistics>> {
-        let mut all: HashMap<StatisticsKey, Arc<ObjectStatistics>> = self.memory().objects.clone();
+        let mut all: HashMap<StatisticsKey, Arc<ObjectStatistics>> = {
+            let memory = self.memory();
+            let objects = memory.objects.iter();
+            objects.map(|(about, (object, _))| (about.clone(), Arc::clone(object))).collect()
+        };
         if let Some(folder) = &self.folder {
             for name in folder.names() {
                 match folder.read(&name) {
@@ -220,13 +225,10 @@ impl StatisticsCache {
         unusable: bool,
     ) -> io::Result<usize> {
         let mut forgotten: HashSet<StatisticsKey> = HashSet::new();
-        self.memory().objects.retain(|about, _| {
-            let forget = which(about);
-            if forget {
-                forgotten.insert(about.clone());
-            }
-            !forget
-        });
+        let mut memory = self.memory();
+        forgotten.extend(memory.objects.keys().filter(|about| which(about)).cloned());
+        forgotten.iter().for_each(|about| memory.remove(about));
+        drop(memory);
         let mut others = 0;
         if let Some(folder) = &self.folder {
             for name in folder.names() {
@@ -250,6 +252,7 @@ impl StatisticsCache {
 
 impl Memory {
     fn insert(&mut self, object: &Arc<ObjectStatistics>, bytes: usize, kept_elsewhere: bool) {
+        self.remove(&object.about);
         if self.bytes + bytes > MEMORY {
             if !kept_elsewhere {
                 return;
@@ -258,7 +261,13 @@ impl Memory {
             self.bytes = 0;
         }
         self.bytes += bytes;
-        self.objects.insert(object.about.clone(), Arc::clone(object));
+        self.objects.insert(object.about.clone(), (Arc::clone(object), bytes));
+    }
+
+    fn remove(&mut self, about: &StatisticsKey) {
+        if let Some((_, bytes)) = self.objects.remove(about) {
+            self.bytes -= bytes;
+        }
     }
 }
 
@@ -391,6 +400,17 @@ mod tests {
         assert_eq!(known.all().len(), 2);
         assert_eq!(known.remove_stale(|about| about.url.ends_with('a'), false).unwrap(), 1);
         origins(&StatisticsCache::in_folder(&path), &asked, &[None, Some(Origin::Analyze), None]);
+    }
+
+    #[test]
+    fn statistics_that_are_replaced_or_removed_free_their_memory() {
+        let known = StatisticsCache::default();
+        known.keep(object("a", "1", Origin::Sample)).unwrap();
+        let one = known.memory().bytes;
+        known.keep(object("a", "2", Origin::Sample)).unwrap();
+        assert_eq!(known.memory().bytes, one);
+        assert_eq!(known.remove_stale(|_| true, false).unwrap(), 1);
+        assert_eq!(known.memory().bytes, 0);
     }
 
     #[test]
