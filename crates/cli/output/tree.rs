@@ -115,7 +115,7 @@ impl Lines {
     }
 }
 
-/// Returns true if a plan is a drawing already, or is meant for programs.
+/// Returns true if a plan is a drawing already, or has a format for programs.
 fn is_drawn(plan: &str) -> bool {
     plan.starts_with(['┌', '[', '{']) || plan.trim_start().starts_with("// Begin")
 }

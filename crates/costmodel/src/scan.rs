@@ -104,7 +104,7 @@ impl ScanDemand {
         })
     }
 
-    /// The same scan with index lookups: no more rows pass than the indexes find.
+    /// Returns the scan with index lookups: no more rows pass than the indexes find.
     #[must_use]
     pub fn looking_up(self, found: IndexedShare) -> Self {
         let most = (found.rows / self.rows).min(1.0);
@@ -174,7 +174,8 @@ impl ScanDemand {
         Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
     }
 
-    /// The same as [`ScanDemand::select`], under a name of its own; an empty phase without Select.
+    /// Returns the steps of [`ScanDemand::select`] as a phase of this name, or an empty phase if Select is not
+    /// possible.
     #[must_use]
     pub fn select_phase(&self, name: &'static str) -> Steps {
         match self.select().map(|select| select.steps) {
@@ -184,8 +185,8 @@ impl ScanDemand {
         }
     }
 
-    /// The same scan if only a share of its rows, 0 to 1, has the keys of a join. The store evaluates these
-    /// terms for each row to find out, and the statement lists so many constants.
+    /// Returns the scan with a condition on the keys of a join, which a share of its rows, 0 to 1, satisfies. The
+    /// store evaluates `terms` for each row, and the statement lists `constants` values.
     #[must_use]
     pub fn with_keys(&self, share: f64, terms: Terms, constants: u64) -> Self {
         Self {

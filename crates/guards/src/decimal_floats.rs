@@ -46,8 +46,8 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Whether a cast makes floating-point numbers of decimals of which DataFusion's quotient may be another: the digits
-/// or the power of ten are not exact in it.
+/// Returns whether DataFusion's cast of these decimals to floating point may be wrong, because its quotient rounds:
+/// the digits or the power of ten are not exact as a floating-point number.
 pub(super) fn concerns(from: &DataType, to: &DataType) -> bool {
     let (DataType::Decimal32(digits, places)
     | DataType::Decimal64(digits, places)

@@ -31,7 +31,7 @@ pub struct Query {
     plan: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
 }
 
-/// A record of a finished or running query for display: see [`Engine::report`](crate::Engine::profile).
+/// A record of a finished or running query for display: see [`Query::report`].
 #[derive(Debug, Clone)]
 pub struct QueryReport {
     /// The plan that ran; none if the statement did all of its work when it was planned, or did not get so far.

@@ -305,7 +305,7 @@ mod tests {
         let all = shares.map(|share| SelectionEstimate::assumed(&top, share));
         assert_eq!(all.map(|it| it.records.round() as u64), [0, 0, 1000, 50_000, 100_000]);
         assert!(all.is_sorted_by_key(|it| it.index_bytes) && all[0].index_bytes > 0, "{all:?}");
-        // As many bytes as for a filter that selects as many records by the top.
+        // A filter that selects as many records by the top reads as many bytes.
         let half = selected(&top, &spans(0, 50_000));
         let ratio = all[3].index_bytes as f64 / half.index_bytes as f64;
         assert!((ratio - 1.0).abs() < 0.1 && half.index_requests == all[3].index_requests);

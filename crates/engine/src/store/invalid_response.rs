@@ -87,7 +87,7 @@ impl fmt::Display for InvalidResponse {
 
 impl From<InvalidResponse> for HttpError {
     fn from(misanswer: InvalidResponse) -> Self {
-        // Not asked again.
+        // Errors of this kind are not retried.
         let error = UserError {
             kind: ErrorKind::Unavailable,
             message: misanswer.to_string(),

@@ -1,4 +1,4 @@
-//! How long records are, and those that never end: a small compressed file may hold a line of any length.
+//! Limits the length of records, because a small compressed file may contain a line of any length.
 
 use std::sync::Arc;
 

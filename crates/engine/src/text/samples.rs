@@ -22,7 +22,7 @@ impl Samples {
         self.vouched.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether all of them were answered with the bytes that the store has, for sure.
+    /// Returns whether every sample is certain to have the bytes that the store has.
     pub(crate) fn are_verified(&self) -> bool {
         self.vouched.load(Ordering::Relaxed) >= self.asked.load(Ordering::Relaxed)
     }

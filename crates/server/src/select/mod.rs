@@ -6,7 +6,8 @@
 //! answer.
 //!
 //! Start reading with `SelectRoute::answer`. `request.rs` parses, `indexed` finds records by indexes, `answer.rs`
-//! evaluates, `turns.rs` limits the statements that run at a time, and `watch.rs` and `reader.rs` end them early.
+//! evaluates, `frames.rs` injects faults, `admission.rs` limits the statements that run at a time, and `deadline.rs`
+//! and `reader.rs` end them early.
 //!
 //! [`SelectRequest`]: sluicegate_s3select::SelectRequest
 

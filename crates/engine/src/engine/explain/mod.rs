@@ -1,4 +1,7 @@
 //! Explains a query before it runs.
+//!
+//! `statement` finds the query in any statement and plans it without effect. `planner` adds our decisions to SQL's
+//! EXPLAIN.
 
 mod planner;
 mod statement;

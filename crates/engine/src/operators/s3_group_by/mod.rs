@@ -5,8 +5,8 @@
 //! | groups found in a sample, and their conditions | `groups` |
 //! | statements with one CASE or one WHERE per group, run per file | `query`, `run` |
 //! | one statement with the store's own GROUP BY, run per file | `clause`, `run_clause` |
-//! | estimated number of groups | `distinct` |
-//! | rows that are aggregated locally | `here` |
+//! | estimated number of groups | `group_frequencies` |
+//! | rows that are aggregated locally | `local_group_by` |
 
 mod clause;
 mod group_frequencies;

@@ -276,7 +276,7 @@ impl Run {
                 "{groups} groups in a file, of which the store is asked about at most {most}{how}"
             )));
         }
-        // The demand is that of all files, because they share the link and the store's cores.
+        // The demand covers all files, because they share the link and the store's cores.
         let demand = &self.demand;
         let ways = vec![(demand.local_steps(), false), (demand.proven(groups as u64), true)];
         let worth_it = self.here.choose(file, ways)?;

@@ -1,13 +1,13 @@
 //! The adaptive scan: it begins with GET and may change to Select while it runs.
 //!
 //! Which of the two is better depends on the link, and a hardware profile contains only its nominal rate. Therefore
-//! the scan measures GET: [`Throughput`] records the link's rate so far and repeats the choice before each file, or range
-//! of one, is opened. Once Select is clearly better, all further files are read with Select. The scan returns the
-//! columns that GET reads, and every filter stays in the plan above it. The answer does not depend on which files are
-//! read in which way.
+//! the scan measures GET: [`Throughput`] records the link's rate so far and repeats the choice before each file, or
+//! range of one, is opened. Once Select is clearly better, all further files are read with Select. The scan returns
+//! the columns that GET reads, and every filter stays in the plan above it. The answer does not depend on which files
+//! are read in which way.
 //!
-//! `throughput` measures, `stakes` decides, `measured` times the answers, `opener` opens a file in the way chosen, and
-//! `bound` is the source at run time.
+//! `bound` is the source at run time, and `opener` opens a file in the way chosen. `timed_store` times the answers,
+//! `throughput` measures the rate and decides, and `inputs` holds the other inputs of the decision.
 
 mod bound;
 mod inputs;

@@ -1,9 +1,10 @@
 //! Options of CSV that DataFusion does not have: `skip`, `encoding`, `decimal_separator`, `dateformat`,
 //! `timestampformat`, `nullstr` and `types`.
 //!
-//! The first two change the bytes ([`Recoding`]): such objects are decoded locally, so they are read whole and with
-//! GET. The others apply to values ([`Values`]). DataFusion's reader and the store return the columns as text, and
-//! the text is parsed afterwards (`typed`), so that every way of scanning gives the same values.
+//! The first two change the bytes (`transcoding`, `encoding`): such objects are decoded locally, so they are read
+//! whole and with GET. The others apply to values ([`Values`]). DataFusion's reader and the store return the columns
+//! as text, and the text is parsed afterwards (`typed_columns`), so that every way of scanning gives the same values.
+//! `type_inference` prepares samples in these formats for Arrow's inference.
 
 mod encoding;
 mod transcoding;

@@ -5,7 +5,7 @@
 //! - Records have a maximum length.
 //!
 //! DataFusion's reader has no option for the first and does not expose lines. `lines` cuts parts of a file, `array`
-//! separates the elements of an array, and `faults` finds the line of an error.
+//! separates the elements of an array, and `error_lines` finds the line of an error.
 
 mod array;
 mod error_lines;
