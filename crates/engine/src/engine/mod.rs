@@ -69,7 +69,7 @@ use crate::store::version_pinned_store::Versions;
 use crate::text::csv::dialect::headers::KnownHeaders;
 use crate::text::json::layout::KnownLayouts;
 
-/// SQL over S3 stores: one, and those that are registered for buckets of their own.
+/// Runs SQL over S3 stores: a default store, and stores that are registered for buckets of their own.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) context: SessionContext,
@@ -85,7 +85,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Settings for a new engine.
+    /// Returns the settings of a new engine.
     #[must_use]
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
@@ -184,9 +184,8 @@ impl Engine {
         }
     }
 
-    /// The session as one query sees it: the same catalogs, settings, memory and caches, but the
-    /// requests through its object stores are that query's, and so are the warnings of its plan,
-    /// and it lists what is there now.
+    /// Returns the session of one query. It shares catalogs, settings, memory and caches with the engine's session.
+    /// It has its own counters for requests, its own warnings, and new listings.
     pub(crate) fn session_of(
         &self,
         counters: &Arc<QueryCounters>,
@@ -230,7 +229,7 @@ impl Engine {
         Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
     }
 
-    /// The engine's runtime, through whose stores a query's requests count as its own.
+    /// Returns the engine's runtime with object stores that count their requests for one query.
     fn runtime_of(
         &self,
         counters: &Arc<QueryCounters>,
@@ -250,7 +249,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`], and whatever goes wrong while it runs.
+    /// Those of [`Engine::query`], and errors while the query runs.
     pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         self.plan(sql).await?.collect().await
     }
@@ -259,7 +258,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`]; what goes wrong while it runs is an item of the stream.
+    /// Those of [`Engine::query`]. An error while the query runs is an item of the stream.
     pub async fn stream(&self, sql: &str) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let rows = self.plan(sql).await?.start().await?;
         Ok(rows.map_err(Error::from).boxed())
@@ -329,41 +328,40 @@ impl Engine {
         self.notes.take()
     }
 
-    /// Aborts what statements are writing, and waits until that is done; the statements fail. For
-    /// a process that is about to end. Those that had written everything and were about to make it visible
-    /// are waited for; returns how many they were.
+    /// Aborts the writes of all running statements, which then fail, and waits until the uploads are aborted. It is
+    /// for a process that is about to end. Statements that are already making their objects visible run to their end.
+    /// Returns the number of these statements.
     pub async fn abort_writes(&self) -> usize {
         self.uploads.abort_all().await
     }
 
-    /// The DataFusion session.
+    /// Returns the DataFusion session.
     #[must_use]
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
 
-    /// The store that serves every bucket that is not registered for another one.
+    /// Returns the store that serves every bucket that is not registered for another store.
     #[must_use]
     pub fn endpoint(&self) -> &Arc<Endpoint> {
         &self.endpoint
     }
 
-    /// All stores of the engine.
+    /// Returns all stores of the engine.
     #[must_use]
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
 
-    /// Connects a further store, under a name of its own, for some buckets. From now on `s3://`
-    /// URLs of these buckets mean that store; nothing about it is sent to the engine's first one.
+    /// Connects a further store under its own name for some buckets. From now on `s3://` URLs of these buckets refer
+    /// to that store. Nothing about them is sent to the engine's first store.
     ///
-    /// A store of another kind is registered with DataFusion, by its URL:
-    /// `engine.context().register_object_store(…)`. It is read with GET.
+    /// Register a store of another kind with DataFusion, by its URL: `engine.context().register_object_store(…)`. It
+    /// is read with GET.
     ///
     /// # Errors
     ///
-    /// If the settings are unusable, there is an endpoint of this name, or one of the buckets was
-    /// registered before.
+    /// If the settings are unusable, if the name is taken, or if one of the buckets is registered already.
     pub async fn register_endpoint(
         &self,
         name: impl Into<String>,
@@ -383,7 +381,7 @@ impl Engine {
         self.endpoint = Arc::clone(&other.endpoint);
     }
 
-    /// The memory pool, the disk manager and the object stores.
+    /// Returns the memory pool, the disk manager and the object stores.
     #[must_use]
     pub fn runtime_env(&self) -> Arc<RuntimeEnv> {
         self.context.runtime_env()

@@ -38,7 +38,7 @@ pub struct QueryReport {
     pub plan: Option<Arc<dyn ExecutionPlan>>,
     /// The decisions about its operators, with the predictions.
     pub decisions: Vec<Decision>,
-    /// The plan as a picture, with the counts of the run.
+    /// The plan as data for drawing, with the counts of the run.
     pub picture: PlanGraph,
     /// The requests of the query with their times.
     pub recorded: RequestLog,

@@ -39,7 +39,7 @@ use sluicegate_guards::with_guards;
 /// use datafusion::execution::SessionStateBuilder;
 /// use datafusion::prelude::SessionContext;
 /// use sluicegate_engine::{Engine, with_pushdown};
-/// use sluicegate_s3select::profile::StoreCapabilities;
+/// use sluicegate_s3select::capabilities::StoreCapabilities;
 ///
 /// let engine = Engine::builder()
 ///     .endpoint("http://127.0.0.1:9000")

@@ -195,7 +195,7 @@ impl TextCollector {
     ///
     /// # Errors
     ///
-    /// As for [`Self::feed`].
+    /// Those of [`Self::feed`].
     pub fn finish(mut self) -> Result<Collected> {
         let found = &mut self.found;
         self.reader.find_last(|record| found.push_back(record))?;

@@ -187,7 +187,7 @@ impl TextReader {
     ///
     /// # Errors
     ///
-    /// As for [`Self::find`].
+    /// Those of [`Self::find`].
     pub fn find_last(&mut self, found: impl FnMut(std::ops::Range<u64>)) -> Result<()> {
         match self {
             Self::Csv(records, _) => records.finish(found),

@@ -2,18 +2,18 @@
 
 use super::{ErrorKind, UserError};
 
-/// For a store that does not answer.
+/// The hint for a store that does not answer.
 pub(crate) const STALL_HINT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
-/// For JSON that is one array of all rows.
+/// The hint for JSON that is one array of all rows.
 pub(crate) const ARRAY: &str = "One array of all rows is read by read_json('…', newline_delimited => false), or with OPTIONS \
      ('format.newline_delimited' 'false').";
 
-/// For a value that does not parse.
+/// The hint for a value that does not parse.
 pub(crate) const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
 
-/// For a division by zero.
+/// The hint for a division by zero.
 pub(crate) const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 
 /// The message for a COPY that leaves no column to be written.

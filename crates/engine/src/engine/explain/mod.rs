@@ -70,7 +70,7 @@ impl Explanation {
         total
     }
 
-    /// Returns the plan as a picture.
+    /// Returns the plan as data for drawing.
     #[must_use]
     pub fn plan_graph(&self) -> PlanGraph {
         PlanGraph::from_plan(&self.plan, &self.decisions)

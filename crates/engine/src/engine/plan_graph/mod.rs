@@ -63,14 +63,14 @@ pub enum ExecutionSite {
 }
 
 impl PlanGraph {
-    /// Makes the picture of a plan with the decisions about its operators.
+    /// Converts a plan with the decisions about its operators.
     #[must_use]
     pub fn from_plan(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision]) -> Self {
         Self::drawn(plan, decisions, None)
     }
 
-    /// Makes the picture of a plan that has run, with the counts of each operator. For scans that do not count their
-    /// own requests, the counts come from the requests in `recorded` to their objects.
+    /// Converts a plan that has run, with the counts of each operator. For scans that do not count their own
+    /// requests, the counts come from the requests in `recorded` to their objects.
     #[must_use]
     pub fn ran(
         plan: &Arc<dyn ExecutionPlan>,
@@ -158,7 +158,7 @@ impl PlanGraph {
     }
 }
 
-/// The state while a plan becomes a picture.
+/// The state of a conversion.
 struct GraphBuilder<'a> {
     decided: ScanDecisions<'a>,
     has_run: bool,

@@ -142,7 +142,7 @@ impl AdaptiveSource {
         self.with(Arc::clone(&self.get), self.select.again())
     }
 
-    /// Creates the pace of a scan of the files of `config` that is about to run.
+    /// Creates the measurement for a scan of the files of `config` that is about to run.
     ///
     /// # Errors
     ///

@@ -71,7 +71,7 @@ impl State {
 }
 
 impl Throughput {
-    /// Creates the pace of a scan that has not opened a file yet.
+    /// Creates the measurement for a scan that has not opened a file yet.
     #[must_use]
     pub fn new<'a>(
         stakes: AdaptiveInputs,
@@ -196,7 +196,7 @@ pub(super) mod tests {
         PartitionedFile::new("a.csv", FILE)
     }
 
-    /// The pace of a scan over a fast link.
+    /// Returns a measurement over a fast link.
     pub(in super::super) fn fast_link() -> Throughput {
         pace(stakes(Objective::Time))
     }
