@@ -33,7 +33,7 @@ impl DynamicFilter {
         Self { filter, keys: None }
     }
 
-    /// The expression ids of the dynamic filters inside.
+    /// Returns the expression ids of the dynamic filters inside.
     #[must_use]
     pub fn ids(&self) -> Vec<u64> {
         self.parts().iter().filter_map(|part| part.expression_id()).collect()

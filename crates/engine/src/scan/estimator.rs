@@ -24,7 +24,7 @@ pub(crate) trait ScanEstimator: fmt::Debug + Send + Sync {
         options: &ConfigOptions,
     ) -> ScanDemand;
 
-    /// The average bytes of a record of a scan's files.
+    /// Returns the average bytes of a record of a scan's files.
     fn record_bytes(&self, config: &FileScanConfig, source: &S3SelectSource) -> f64;
 }
 
@@ -39,7 +39,7 @@ impl SessionEstimator {
         Self(estimator)
     }
 
-    /// The estimator of the session with these options.
+    /// Returns the estimator of the session with these options.
     ///
     /// # Errors
     ///

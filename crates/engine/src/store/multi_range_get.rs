@@ -129,7 +129,7 @@ impl Fetch {
         Self { store, object, many, read, slots: Semaphore::new(REQUESTS) }
     }
 
-    /// The object as it was listed.
+    /// Returns the object as it was listed.
     #[must_use]
     pub fn object(&self) -> &ObjectMeta {
         &self.object

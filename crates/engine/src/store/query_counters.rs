@@ -50,12 +50,12 @@ impl QueryCounters {
         }
     }
 
-    /// The bytes of the objects and files that the query wrote.
+    /// Returns the bytes of the objects and files that the query wrote.
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// The counters of an endpoint.
+    /// Returns the counters of an endpoint.
     #[must_use]
     pub fn at(&self, endpoint: &Endpoint) -> Arc<Counters> {
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);

@@ -57,7 +57,7 @@ pub(crate) fn with_location(
     }
 }
 
-/// The error of a refused record, with the hint for its message.
+/// Returns the error of a refused record, with the hint for its message.
 fn user_error(message: String, is_json: bool) -> UserError {
     if let Some(error) = with_point(&message).or_else(|| of_value(&message)) {
         return error;
@@ -95,9 +95,9 @@ fn is_nested(message: &str) -> bool {
     is_expected && message.contains(DECODED)
 }
 
-/// The most characters of a record that an error repeats.
+/// The maximum number of characters of a record that an error repeats.
 const RECORD_CHARS: usize = 200;
-/// The most characters of an error about a record, or nearly.
+/// The maximum number of characters of an error about a record, or nearly.
 const ERROR_CHARS: usize = 500;
 
 /// Returns Arrow's message about a record without the class of the error, and with long records shortened.
@@ -111,7 +111,7 @@ fn shortened(message: &str) -> String {
     middle_left_out(&before, ERROR_CHARS) + &middle_left_out(record, RECORD_CHARS)
 }
 
-/// A text of at most so many characters, or the same without its middle.
+/// Returns a text of at most this many characters, or the same without its middle.
 fn middle_left_out(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

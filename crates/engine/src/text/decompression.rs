@@ -34,7 +34,7 @@ pub(crate) enum Members {
 }
 
 impl Members {
-    /// The members of a compression; none for uncompressed text.
+    /// Returns the members of a compression, or `None` for uncompressed text.
     pub(crate) fn for_compression(compression: FileCompressionType) -> Option<Self> {
         match compression.get_variant() {
             CompressionTypeVariant::GZIP => Some(Self::Gzip),

@@ -23,7 +23,7 @@ pub(crate) const NONE_LEFT: &str =
 /// The hint for [`NONE_LEFT`].
 pub(crate) const LEAVE_ONE: &str = "Leave one out of PARTITIONED BY (…).";
 
-/// The error of an INSERT into a file, whose name may be empty if it is unknown.
+/// Returns the error of an INSERT into a file, whose name may be empty if it is unknown.
 pub(crate) fn insert_into_file(file: &str) -> UserError {
     let place = if file.is_empty() { "s3://bucket/key" } else { file };
     let what = if file.is_empty() { String::new() } else { format!(" '{file}'") };

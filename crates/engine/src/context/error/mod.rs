@@ -41,12 +41,13 @@ pub use self::user_error::UserError;
 use crate::context::panics;
 use sluicegate_guards::sql_types::readable;
 
-/// The error of a number whose point is no decimal separator; none if the message is not about one.
+/// Returns the error of a number whose point is no decimal separator, or `None` if the message is not about one.
 pub(crate) fn with_point(message: &str) -> Option<UserError> {
     Some(reword::with_point(message)?.into())
 }
 
-/// The error of a value that is none of its type, or of too many digits; none if the message is not about one.
+/// Returns the error of a value that is none of its type, or of too many digits, or `None` if the message is not
+/// about one.
 pub(crate) fn of_value(message: &str) -> Option<UserError> {
     Some(reword::of_value(message)?.into())
 }

@@ -30,7 +30,7 @@ impl UserError {
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// The error in a text, which may have more before and after it.
+    /// Returns the error in a text, which may have more before and after it.
     #[must_use]
     pub fn find(text: &str) -> Option<Self> {
         let (_, json) = text.split_once(MARK)?;

@@ -47,7 +47,7 @@ pub struct GroupByShape<'a> {
     pub one_by_one: bool,
     /// True if the states prove that there are no other groups.
     pub exact: bool,
-    /// The most groups of a file that are requested.
+    /// The maximum number of groups of a file that are requested.
     pub most: usize,
 }
 
@@ -96,7 +96,7 @@ pub struct GroupByDemand {
 const WORTH_A_SAMPLE: f64 = 8.0;
 
 impl GroupByDemand {
-    /// The numbers of a group-by of this shape.
+    /// Returns the numbers of a group-by of this shape.
     #[must_use]
     pub fn from_exec(shape: &GroupByShape<'_>, options: &ConfigOptions) -> Self {
         let GroupByShape {

@@ -59,7 +59,7 @@ use crate::store::endpoint::Endpoint;
 /// Number of files of one partition that are processed at the same time.
 const FILES_IN_FLIGHT: usize = 4;
 
-/// Most bytes of a file's states that are buffered until they are known to be complete.
+/// The maximum number of bytes of a file's states that are buffered until they are known to be complete.
 const MOST_BYTES: usize = 32 << 20;
 
 /// The groups that the store aggregates, and the kind of statement. All other rows are fetched and aggregated
@@ -259,7 +259,7 @@ impl S3GroupByExec {
         })
     }
 
-    /// The shape of this node, for predictions.
+    /// Returns the shape of this node, for predictions.
     ///
     /// # Errors
     ///

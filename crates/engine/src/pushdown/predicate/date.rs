@@ -29,8 +29,8 @@ pub(super) fn compare_date(value: &Value, op: BinaryOp, days: i32) -> Option<Exp
     })
 }
 
-/// The number of the day that contains an instant, where 0 is the first day of year 1. From that day on, DATE_DIFF
-/// never rounds up.
+/// Returns the number of the day that contains an instant, where 0 is the first day of year 1. From that day on,
+/// DATE_DIFF never rounds up.
 pub(super) fn day_of(instant: Expr) -> Expr {
     let first = Expr::string("0001-01-01").cast(Type::Timestamp);
     Expr::Call { function: Function::DateDiff(DatePart::Day), args: vec![first, instant] }
@@ -52,7 +52,7 @@ fn timestamp(days: i32) -> Option<Expr> {
         .then(|| Expr::string(date.format("%Y-%m-%d").to_string()).cast(Type::Timestamp))
 }
 
-/// The days since 1970-01-01 of a constant date.
+/// Returns the days since 1970-01-01 of a constant date.
 pub(super) fn date_literal(expr: &Arc<dyn PhysicalExpr>) -> Option<i32> {
     match expr.downcast_ref::<PhysicalLiteral>()?.value() {
         ScalarValue::Date32(days) => *days,

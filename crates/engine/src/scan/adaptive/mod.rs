@@ -64,7 +64,7 @@ pub struct SelectAlternative {
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
     /// The division of files among statements.
     pub split: Split,
-    /// The most rows in a batch.
+    /// The maximum number of rows in a batch.
     pub batch_size: usize,
 }
 
@@ -115,13 +115,13 @@ impl AdaptiveSource {
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build())
     }
 
-    /// The source of GET, with which the scan begins.
+    /// Returns the source of GET, with which the scan begins.
     #[must_use]
     pub fn get(&self) -> &Arc<dyn FileSource> {
         &self.get
     }
 
-    /// The source of Select, to which the scan may change.
+    /// Returns the source of Select, to which the scan may change.
     #[must_use]
     pub fn select(&self) -> &S3SelectSource {
         &self.select
@@ -136,7 +136,7 @@ impl AdaptiveSource {
         }
     }
 
-    /// A copy of the source with new metrics.
+    /// Returns a copy of the source with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         self.with(Arc::clone(&self.get), self.select.again())

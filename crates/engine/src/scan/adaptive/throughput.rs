@@ -142,7 +142,7 @@ impl Throughput {
         state.arrived = state.arrived.saturating_add(bytes as u64);
     }
 
-    /// The number of readers that wait.
+    /// Returns the number of readers that wait.
     #[cfg(test)]
     pub(super) fn readers(&self) -> u64 {
         self.state.lock().unwrap().waiting

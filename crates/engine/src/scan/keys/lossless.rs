@@ -37,7 +37,7 @@ impl LosslessCast {
         Some(inner)
     }
 
-    /// The value of the column that is converted to a key; none if there is no such value.
+    /// Returns the value of the column that is converted to a key, or `None` if there is no such value.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ fn loses_nothing(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// The bits of an integer type, and whether it is signed.
+/// Returns the bits of an integer type, and whether it is signed.
 fn integer(data_type: &DataType) -> Option<(u8, bool)> {
     Some(match data_type {
         DataType::Int8 => (8, true),

@@ -124,7 +124,8 @@ impl Lines {
         inside
     }
 
-    /// The properties of the object's lines; none if the number of lines and records differs or readers may disagree.
+    /// Returns the properties of the object's lines, or `None` if the number of lines and records differs or readers
+    /// may disagree.
     #[must_use]
     pub(crate) fn finish(mut self, records: u64) -> Option<LinesMessage> {
         if !self.has_ended {

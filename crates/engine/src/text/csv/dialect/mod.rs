@@ -183,8 +183,8 @@ pub(crate) async fn columns(
     schema(state, format, &sampled, objects, values).await
 }
 
-/// The first record of the first object of a CSV table that declares its columns, if it is a row that would be
-/// treated as a header.
+/// Returns the first record of the first object of a CSV table that declares its columns, if it is a row that would
+/// be treated as a header.
 ///
 /// # Errors
 ///

@@ -39,7 +39,7 @@ pub(crate) struct CsvOptions {
     pub(crate) values: Values,
 }
 
-/// The name of an option without its prefix, if it is one of ours.
+/// Returns the name of an option without its prefix, if it is one of ours.
 fn ours(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let bare = lower.strip_prefix(PREFIX).unwrap_or(&lower);
@@ -104,7 +104,7 @@ pub(crate) fn check(name: &str, value: &str) -> Option<Result<()>> {
     Some(checked)
 }
 
-/// The options that are not ours.
+/// Returns the options that are not ours.
 pub(crate) fn others(options: &HashMap<String, String>) -> HashMap<String, String> {
     let others = options.iter().filter(|(name, _)| !is_ours(name));
     others.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -169,7 +169,7 @@ impl Values {
     }
 }
 
-/// The data type of a type name in SQL.
+/// Returns the data type of a type name in SQL.
 fn data_type(state: &dyn Session, written: &str) -> Result<DataType> {
     let unknown = || {
         UserError {

@@ -46,7 +46,7 @@ pub(crate) fn is_mixed(data_type: &DataType) -> bool {
     }
 }
 
-/// A decoder of JSON values into rows of these columns.
+/// Returns a decoder of JSON values into rows of these columns.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(crate) fn decoder(columns: SchemaRef, batch_size: usize) -> Result<Decoder, 
         .build_decoder()
 }
 
-/// An opener of JSON files for a source. `store` returns their text, and `place` names the store in errors.
+/// Returns an opener of JSON files for a source. `store` returns their text, and `place` names the store in errors.
 ///
 /// # Errors
 ///
