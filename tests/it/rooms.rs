@@ -154,7 +154,7 @@ fn names(path: &str) -> Module {
     path.split("::").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
-/// A path from the crate's root; none if it leads to another crate.
+/// A path from the crate's root, or `None` if it leads to another crate.
 fn absolute(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, rest) = path.split_first()?;
     match first.as_str() {

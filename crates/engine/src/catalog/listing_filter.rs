@@ -94,7 +94,7 @@ impl ListingFilter {
         Self::OfKind(kind.into())
     }
 
-    /// Selects the objects that match a location's glob, and returns the folder in which the glob begins; none
+    /// Selects the objects that match a location's glob, and returns the folder in which the glob begins, or `None`
     /// without a glob. DataFusion itself lets `*` span folders, or takes the first folder for a file.
     ///
     /// # Errors

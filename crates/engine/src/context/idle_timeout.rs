@@ -20,7 +20,7 @@ impl IdleTimeout {
     /// The longest idle timeout that is accepted.
     pub const MOST: Duration = Duration::from_secs(3600);
 
-    /// Returns the time; none if each endpoint's own setting applies.
+    /// Returns the time, or `None` if each endpoint's own setting applies.
     #[must_use]
     pub const fn get(self) -> Option<Duration> {
         self.0

@@ -38,8 +38,8 @@ pub struct ServerIndexScan {
 }
 
 impl ServerIndexScan {
-    /// Estimates the reads of a Select scan's store for the files and parts of files of `config`; none if the store
-    /// is not predicted to use an index.
+    /// Estimates the reads of a Select scan's store for the files and parts of files of `config`. Returns `None` if
+    /// the store is not predicted to use an index.
     #[must_use]
     pub fn estimate(
         config: &FileScanConfig,

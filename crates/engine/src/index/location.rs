@@ -93,7 +93,7 @@ pub fn name_of(column: &str, version: Tag, format: Tag) -> Name {
     Name::new(PathPart::from(column).as_ref().to_owned(), version, format)
 }
 
-/// Parses the name of an index object; none for other objects.
+/// Parses the name of an index object. Returns `None` for other objects.
 #[must_use]
 pub fn parse(path: &Path) -> Option<Name> {
     Name::parse(path.filename()?)

@@ -86,7 +86,7 @@ pub struct StateExpr {
     function: Aggregate,
     /// The FILTER clause: the condition on rows that count.
     filter: Option<Expr>,
-    /// The aggregated value; none if rows are counted.
+    /// The aggregated value, or `None` if rows are counted.
     value: Option<Expr>,
     data_type: DataType,
     nullable: bool,

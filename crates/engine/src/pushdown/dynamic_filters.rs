@@ -22,7 +22,7 @@ pub struct DynamicFilter {
 /// Facts about the keys of a join that are known before the keys arrive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DynamicKeys {
-    /// The estimated number of keys if the build side had no filter; none if there is no estimate.
+    /// The estimated number of keys if the build side had no filter, or `None` if there is no estimate.
     pub domain: Option<f64>,
 }
 

@@ -148,7 +148,7 @@ struct Shared {
     schema: SchemaRef,
     limit: Option<usize>,
     metrics: NodeMetrics,
-    /// Facts about the keys of joins above; none if no keys will arrive.
+    /// Facts about the keys of joins above, or `None` if no keys will arrive.
     keys: Option<Arc<KeysAtOpen>>,
 }
 

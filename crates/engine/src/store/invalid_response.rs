@@ -231,7 +231,7 @@ fn entries(page: &[u8]) -> u64 {
     count("<Contents>") + count("<CommonPrefixes>")
 }
 
-/// Returns the tokens of this page, none for the first, and of the next page; none if there is no next page.
+/// Returns the tokens of this page, none for the first, and of the next page, which is none if there is no next page.
 fn check_page(
     request: &Uri,
     page: &[u8],

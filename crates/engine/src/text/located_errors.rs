@@ -40,7 +40,7 @@ use crate::text::decompression::Members;
 pub(crate) struct LocatedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
-    /// Collects notes about keys of JSON that are not columns; none if these are not reported.
+    /// The collector of notes about keys of JSON that are not columns, or `None` if these are not reported.
     notes: Option<Arc<Notes>>,
     /// The changes to the bytes before they are parsed.
     recoding: Recoding,
@@ -66,7 +66,7 @@ pub(crate) enum TextLayout {
 }
 
 impl LocatedSource {
-    /// Wraps a scan of CSV; none for other scans.
+    /// Wraps a scan of CSV. Returns `None` for other scans.
     #[must_use]
     pub(crate) fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
         config.file_source().is::<CsvSource>().then(|| Self::wrap(config, TextLayout::Csv))
@@ -107,7 +107,7 @@ impl LocatedSource {
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
     }
 
-    /// Changes a wrapped scan of JSON so that it notes keys that are not columns; none for other scans.
+    /// Changes a wrapped scan of JSON so that it notes keys that are not columns. Returns `None` for other scans.
     pub(crate) fn noting_keys(
         config: &FileScanConfig,
         notes: &Arc<Notes>,
@@ -304,8 +304,8 @@ const SMALL_AT_ONCE: usize = 8;
 /// The maximum number of bytes of a small file: its request takes longer than the transfer of its bytes.
 const SMALL: u64 = 128 << 10;
 
-/// Divides many small files, whose time is mostly latency, into more groups than there are cores; none for other
-/// files.
+/// Divides many small files, whose time is mostly latency, into more groups than there are cores. Returns `None` for
+/// other files.
 fn many_small(groups: &[FileGroup], target_partitions: usize) -> Option<Vec<FileGroup>> {
     let wanted = SMALL_AT_ONCE.max(target_partitions);
     let files = || groups.iter().flat_map(FileGroup::iter);

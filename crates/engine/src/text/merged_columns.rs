@@ -284,7 +284,7 @@ fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
     (precision <= DECIMAL128_MAX_PRECISION).then_some(DataType::Decimal128(precision, scale))
 }
 
-/// Returns whether a type of whole numbers is signed, and its bits; none for other types.
+/// Returns whether a type of whole numbers is signed, and its bits, or `None` for other types.
 fn whole(data_type: &DataType) -> Option<(bool, u8)> {
     Some(match data_type {
         DataType::Int8 => (true, 8),

@@ -73,7 +73,7 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    /// Parses the name of a table as a call; none for other names.
+    /// Parses the name of a table as a call. Returns `None` for other names.
     ///
     /// # Errors
     ///

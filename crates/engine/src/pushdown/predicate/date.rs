@@ -43,7 +43,7 @@ pub fn day_number(days: i32) -> i64 {
     i64::from(days) + BEFORE_1970
 }
 
-/// Midnight UTC of a day counted from 1970-01-01; none for years without four digits.
+/// Midnight UTC of a day counted from 1970-01-01, or `None` for years without four digits.
 fn timestamp(days: i32) -> Option<Expr> {
     let epoch = NaiveDate::from_ymd_opt(1970, 1, 1)?;
     let date = epoch.checked_add_signed(Duration::days(i64::from(days)))?;

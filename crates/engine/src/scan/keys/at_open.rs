@@ -68,8 +68,8 @@ pub struct Opening<'a> {
 }
 
 impl KeysAtOpen {
-    /// Creates the state for a scan that is about to run; none if no keys of joins will arrive. The decisions are
-    /// added to `metrics` for EXPLAIN ANALYZE.
+    /// Creates the state for a scan that is about to run, or `None` if no keys of joins will arrive. The decisions
+    /// are added to `metrics` for EXPLAIN ANALYZE.
     #[must_use]
     pub fn for_scan(
         source: &S3SelectSource,

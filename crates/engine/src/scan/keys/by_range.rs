@@ -49,8 +49,8 @@ pub struct RangeEstimate {
 }
 
 impl KeysByRange {
-    /// Plans statements by part for the keys that `otherwise` does not contain as `form` requires; none if the files
-    /// are not read in parts, or if no part would have room for its keys.
+    /// Plans statements by part for the keys that `otherwise` does not contain as `form` requires. Returns `None` if
+    /// the files are not read in parts, or if no part would have room for its keys.
     #[must_use]
     pub fn plan(
         asking: &KeyStatement<'_>,

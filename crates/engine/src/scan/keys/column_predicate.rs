@@ -41,7 +41,7 @@ pub(super) struct ColumnPredicate<'a> {
     asking: &'a KeyStatement<'a>,
     column: Arc<dyn PhysicalExpr>,
     keys: &'a OrderedKeys,
-    /// The span that the rows' keys are assumed to be in; none if it does not divide the keys.
+    /// The span that the rows' keys are assumed to be in, or `None` if it does not divide the keys.
     span: Option<&'a Span>,
     /// The known keys: those of the span, if there is one.
     pub(super) split: Option<Split<'a>>,

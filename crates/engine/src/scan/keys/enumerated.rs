@@ -49,8 +49,9 @@ pub struct EnumerableFilter {
 }
 
 impl EnumerableFilter {
-    /// Combines the filters on one column with its bounds; none if there is no such filter, or if the column's values
-    /// are not countable. Each of the filters must let only the keys of a join pass, a join with a single key.
+    /// Combines the filters on one column with its bounds. Returns `None` if there is no such filter, or if the
+    /// column's values are not countable. Each of the filters must let only the keys of a join pass, a join with a
+    /// single key.
     #[must_use]
     pub fn try_new(
         filters: &[Arc<dyn PhysicalExpr>],

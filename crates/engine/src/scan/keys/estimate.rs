@@ -28,9 +28,9 @@ pub struct KeyEstimate {
     pub share: f64,
     terms: Terms,
     constants: u64,
-    /// The number of keys; none if there is no estimate.
+    /// The number of keys, or `None` if there is no estimate.
     keys: Option<f64>,
-    /// The number of keys if the build side had no filter; none if there is no estimate.
+    /// The number of keys if the build side had no filter, or `None` if there is no estimate.
     domain: Option<f64>,
     /// The bytes of a statement for the keys.
     bytes: f64,

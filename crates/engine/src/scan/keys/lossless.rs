@@ -16,7 +16,8 @@ pub(super) struct LosslessCast {
 }
 
 impl LosslessCast {
-    /// Recognizes an expression that is a column of a comparable type under lossless conversions; none for others.
+    /// Recognizes an expression that is a column of a comparable type under lossless conversions. Returns `None` for
+    /// others.
     pub(super) fn from_expr(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
         if let Some(column) = expr.downcast_ref::<Column>() {
             let declared = schema.fields().get(column.index())?.data_type().clone();

@@ -84,7 +84,7 @@ pub struct Split<'a> {
 }
 
 impl OrderedKeys {
-    /// Divides the keys by a span; none if they are not known or of another type.
+    /// Divides the keys by a span. Returns `None` if they are not known or of another type.
     #[must_use]
     pub fn split(&self, span: &Span) -> Option<Split<'_>> {
         let values = self.values.as_deref()?;

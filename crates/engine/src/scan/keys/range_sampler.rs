@@ -48,7 +48,7 @@ impl<'a> RangeSampler<'a> {
         Self { source, select, metrics, bytes: sample_bytes(record_bytes) }
     }
 
-    /// Returns whether a look takes a request; none if looks are not possible.
+    /// Returns whether a look takes a request, or `None` if looks are not possible.
     #[must_use]
     pub fn possible(source: &S3SelectSource) -> Option<bool> {
         if source.format().input.format == InputFormat::Parquet {

@@ -128,7 +128,7 @@ impl S3SelectSource {
     }
 
     /// Marks the arriving filters with these ids as keys of a join; those without a value in the map are removed.
-    /// None if the scan has no arriving filters.
+    /// Returns `None` if the scan has no arriving filters.
     #[must_use]
     pub fn with_keys_of_joins(&self, joins: &HashMap<u64, Option<DynamicKeys>>) -> Option<Self> {
         if self.arriving.is_empty() {

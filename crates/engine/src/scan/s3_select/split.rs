@@ -26,7 +26,7 @@ impl Split {
     }
 
     /// Divides files into at least `partitions` groups; into fewer if there are not enough files or parts of
-    /// sufficient length. None if the files are already in as many groups as there would be parts.
+    /// sufficient length. Returns `None` if the files are already in as many groups as there would be parts.
     pub(super) fn groups(
         self,
         groups: &[FileGroup],

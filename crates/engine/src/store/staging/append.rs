@@ -77,8 +77,8 @@ pub(crate) fn keeps_partitions(copy: &CopyTo, options: &ConfigOptions) -> bool {
     )
 }
 
-/// Returns the first file at the place of a COPY with its columns; none if there is no file, or its columns cannot be
-/// inferred.
+/// Returns the first file at the place of a COPY with its columns, or `None` if there is no file, or its columns
+/// cannot be inferred.
 async fn first(
     copy: &CopyTo,
     session: &SessionContext,

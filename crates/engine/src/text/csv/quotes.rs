@@ -12,7 +12,7 @@ pub(crate) struct Quotes {
     quote: u8,
     escape: Option<u8>,
     comment: Option<u8>,
-    /// The byte that ends a record; none for `\r` and `\n`.
+    /// The byte that ends a record, or `None` for `\r` and `\n`.
     terminator: Option<u8>,
     state: State,
 }

@@ -27,7 +27,7 @@ pub struct CsvText {
     pub escape: Option<u8>,
     /// The byte that begins a comment.
     pub comment: Option<u8>,
-    /// The byte that ends a record; none for any usual line end.
+    /// The byte that ends a record, or `None` for any usual line end.
     pub terminator: Option<u8>,
     /// True if records may have fewer fields.
     pub truncated_rows: bool,

@@ -98,8 +98,8 @@ fn note_widened(state: &dyn Session, columns: &mut MergedColumns) {
     columns.take_widened().into_iter().for_each(|note| notes.add(note));
 }
 
-/// Infers the columns of files that are one JSON array each from their first records; none if a file is too large, or
-/// is not such an array.
+/// Infers the columns of files that are one JSON array each from their first records. Returns `None` if a file is too
+/// large, or is not such an array.
 ///
 /// # Errors
 ///

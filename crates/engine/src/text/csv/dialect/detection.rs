@@ -134,8 +134,8 @@ impl Dialect {
         options
     }
 
-    /// Describes the properties that differ from the usual dialect and are not in the options; none if there are
-    /// none.
+    /// Describes the properties that differ from the usual dialect and are not in the options. Returns `None` if
+    /// there are none.
     pub(crate) fn unusual(self, given: &BTreeMap<String, String>) -> Option<String> {
         let usual = Self::default();
         let mut said = Vec::new();

@@ -58,7 +58,7 @@ impl ExpectedHeader {
     }
 
     /// Attaches the header to those files of a scan for which `is_wanted` returns true and that are not known to
-    /// match; none if there are no such files.
+    /// match. Returns `None` if there are no such files.
     pub(crate) fn attach(
         &self,
         config: &FileScanConfig,

@@ -273,7 +273,7 @@ impl fmt::Display for Names<'_> {
     }
 }
 
-/// Fetches the header of an object; none if it has none of reasonable length.
+/// Fetches the header of an object. Returns `None` if it has none of reasonable length.
 pub(super) async fn check_headers(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,

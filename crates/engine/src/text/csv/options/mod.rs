@@ -88,8 +88,8 @@ impl CsvOptions {
     }
 }
 
-/// Checks the value of an option, as far as that is possible without a session; none if the option is not one of
-/// ours.
+/// Checks the value of an option, as far as that is possible without a session. Returns `None` if the option is not
+/// one of ours.
 pub(crate) fn check(name: &str, value: &str) -> Option<Result<()>> {
     let name = ours(name)?;
     let checked = match name {

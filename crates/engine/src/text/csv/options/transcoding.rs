@@ -40,7 +40,7 @@ impl Recoding {
         }
     }
 
-    /// Reverses [`Self::as_text`]; none if the encoding is unknown.
+    /// Reverses [`Self::as_text`]. Returns `None` if the encoding is unknown.
     pub(crate) fn from_text(skip: u64, encoding: &str) -> Option<Self> {
         let encoding = match encoding {
             "" => Encoding::Utf8,
