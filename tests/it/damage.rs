@@ -81,7 +81,7 @@ proptest! {
         let Damaged { runtime, wire, engines, right, .. } = shared();
         // GETs of large objects are not checksummed, so only their samples may be damaged.
         let select = select || large;
-        // Two samples with the same damage cannot be told from the object.
+        // The client cannot distinguish two samples with the same damage from the object.
         let times = if large && of_get { 1 } else { times };
         let object = if large { "large.csv" } else { "small.csv" };
         let request = match of_get || !select {

@@ -1,7 +1,8 @@
-//! The rooms of the engine: each folder of `crates/engine/src` takes names only from those before it.
+//! Checks the order of the rooms, which are the folders of `crates/engine/src`: each takes names only from those
+//! before it.
 //!
-//! Imports are read as text. A path counts for the file that defines its first name that is no module, so names that a
-//! `mod.rs` re-exports count for where they come from.
+//! Imports are read as text. A path counts for the file that defines its first name that is no module. Names that a
+//! `mod.rs` re-exports therefore count for the file that they come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,7 +24,7 @@ const ROOMS: [&str; 11] = [
     "catalog",
     "engine",
 ];
-/// How many files may depend on one another in a circle.
+/// The maximum number of files that may depend on one another in a circle.
 const LARGEST_CIRCLE: usize = 20;
 
 /// A module, by the names of its path; the crate's root has none.
@@ -32,7 +33,7 @@ type Module = Vec<String>;
 struct Source {
     /// The code without comments and without tests.
     code: String,
-    /// What names stand for that are imported, and which of them other modules may use from here.
+    /// The imported names, with the path of each, and whether other modules may use it from here.
     imported: BTreeMap<String, (Module, bool)>,
 }
 
@@ -153,7 +154,7 @@ fn names(path: &str) -> Module {
     path.split("::").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
-/// A path from the crate's root; none if it leads to another crate.
+/// A path from the crate's root, or `None` if it leads to another crate.
 fn absolute(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, rest) = path.split_first()?;
     match first.as_str() {

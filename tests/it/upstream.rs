@@ -115,7 +115,7 @@ struct Report {
     open: usize,
     selects: u64,
     differ: String,
-    /// Known differences.
+    /// The recorded differences.
     known: String,
 }
 

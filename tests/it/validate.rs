@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::cli::{bad, sluice, text};
 
-/// The smallest run.
+/// The arguments of the smallest run.
 const LITTLE: [&str; 9] =
     ["validate", "--scale", "0.001", "--link", "unlimited", "--latency", "0ms", "--rounds", "1"];
 

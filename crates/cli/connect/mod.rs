@@ -70,7 +70,7 @@ impl StoreArgs {
     }
 
     fn options_over(&self, named: Connection) -> ConnectOptions {
-        // A user who names an AWS profile wants signed requests.
+        // Requests are signed if the user names an AWS profile.
         let anonymous = self.anonymous || (named.anonymous && self.aws_profile.is_none());
         ConnectOptions {
             endpoint: self.endpoint.clone().or(named.endpoint),

@@ -62,7 +62,7 @@ impl Format {
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
-    /// The most rows that a table shows.
+    /// The maximum number of rows that a table shows.
     max_rows: usize,
     file: Option<PathBuf>,
     /// True if the file holds an answer already.
@@ -127,12 +127,12 @@ impl Output {
         Ok(output)
     }
 
-    /// Sets the most rows that tables show; 0 shows all.
+    /// Sets the maximum number of rows that tables show; 0 shows all.
     pub(crate) fn set_max_rows(&mut self, max_rows: usize) {
         self.max_rows = if max_rows == 0 { usize::MAX } else { max_rows };
     }
 
-    /// Returns the most rows that tables show; `None` if they show all.
+    /// Returns the maximum number of rows that tables show; `None` if they show all.
     pub(crate) fn max_rows(&self) -> Option<usize> {
         Some(self.max_rows).filter(|most| *most < usize::MAX)
     }

@@ -9,7 +9,7 @@ use crate::failure::Result;
 
 /// The greatest width of a line, in columns.
 const WIDTH: usize = 120;
-/// The most lines of a node.
+/// The maximum number of lines of a node.
 const LINES: usize = 3;
 
 /// Returns true if batches with these columns are plans of EXPLAIN.
@@ -59,7 +59,7 @@ pub(crate) fn tree(plan: &str, said: &str, width: usize) -> String {
 struct Lines {
     text: String,
     width: usize,
-    /// The most lines of a node.
+    /// The maximum number of lines of a node.
     most: usize,
     are_cut: bool,
 }
@@ -115,7 +115,7 @@ impl Lines {
     }
 }
 
-/// Returns true if a plan is a drawing already, or is meant for programs.
+/// Returns true if a plan is a drawing already, or has a format for programs.
 fn is_drawn(plan: &str) -> bool {
     plan.starts_with(['┌', '[', '{']) || plan.trim_start().starts_with("// Begin")
 }

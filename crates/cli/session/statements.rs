@@ -93,7 +93,7 @@ fn step(text: &str) -> Step<'_> {
     if is_plain_command(text) { Step::Command(text) } else { Step::Statement(text) }
 }
 
-/// Returns the first line after `from` that is a command. `is_begun` tells whether a statement has begun before.
+/// Returns the first line after `from` that is a command. `is_begun` is true if a statement has begun before.
 pub(crate) fn command_line(text: &str, from: usize, is_begun: bool) -> Option<Token<'_>> {
     let mut is_begun = is_begun;
     let (mut line, mut seen) = (text[..from].rfind('\n').map_or(0, |end| end + 1), from);

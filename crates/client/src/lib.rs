@@ -20,7 +20,7 @@
 //! use arrow::datatypes::{DataType, Field, Schema};
 //! use futures::TryStreamExt;
 //! use sluicegate_client::{Client, ConnectOptions, SelectCall};
-//! use sluicegate_s3select::profile::StoreCapabilities;
+//! use sluicegate_s3select::capabilities::StoreCapabilities;
 //!
 //! let client = Client::connect(&ConnectOptions::default(), StoreCapabilities::aws()).await?;
 //! let schema = Arc::new(Schema::new(vec![Field::new("total", DataType::Int64, true)]));

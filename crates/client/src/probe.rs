@@ -47,7 +47,7 @@ impl Client {
     /// If the store cannot be reached, refuses access, or the bucket or the object does not exist. Any other answer
     /// is a finding.
     ///
-    /// [`StoreCapabilities::unknown`]: sluicegate_s3select::profile::StoreCapabilities::unknown
+    /// [`StoreCapabilities::unknown`]: sluicegate_s3select::capabilities::StoreCapabilities::unknown
     pub async fn probe(
         &self,
         target: &ProbeTarget,

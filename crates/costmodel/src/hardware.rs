@@ -335,11 +335,11 @@ impl HardwareProfile {
     /// The time that the store's cores take for the scan of one request, or of several together.
     ///
     /// ```
-    /// use sluicegate_costmodel::{Bytes, HardwareProfile, Rows, Scanned};
+    /// use sluicegate_costmodel::{Bytes, HardwareProfile, Rows, ScanWork};
     ///
     /// // 130 MB at 130 MB/s, and a million rows with two terms of 290 ns.
     /// let (bytes, rows) = (Bytes(130_000_000), Rows(1_000_000));
-    /// let scanned = Scanned { bytes, rows, terms: 2.into(), ..Scanned::default() };
+    /// let scanned = ScanWork { bytes, rows, terms: 2.into(), ..ScanWork::default() };
     /// assert_eq!(HardwareProfile::paper().store_time(&scanned).as_secs_f64(), 1.58);
     /// ```
     #[must_use]

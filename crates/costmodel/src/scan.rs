@@ -93,8 +93,8 @@ pub struct ScanDemand {
 }
 
 impl ScanDemand {
-    /// The part of the objects that the store reads for a statement. Index lookups never count as more than the
-    /// whole.
+    /// Returns the part of the objects that the store reads for a statement. Index lookups never count as more than
+    /// the whole.
     #[must_use]
     pub fn scanned(&self) -> IndexedShare {
         let all = IndexedShare { bytes: self.needed, rows: self.rows };
@@ -104,7 +104,7 @@ impl ScanDemand {
         })
     }
 
-    /// The same scan with index lookups: no more rows pass than the indexes find.
+    /// Returns the scan with index lookups: no more rows pass than the indexes find.
     #[must_use]
     pub fn looking_up(self, found: IndexedShare) -> Self {
         let most = (found.rows / self.rows).min(1.0);
@@ -116,7 +116,7 @@ impl ScanDemand {
         }
     }
 
-    /// The bytes that the store would return.
+    /// Returns the bytes that the store would return.
     #[must_use]
     pub fn returned(&self) -> Bytes {
         Bytes::from_f64(
@@ -124,17 +124,17 @@ impl ScanDemand {
         )
     }
 
-    /// The number of values in a fraction of the rows.
+    /// Returns the number of values in a fraction of the rows.
     pub(crate) fn values(&self, share: f64) -> f64 {
         self.rows.as_f64() * share * f64::from(self.columns)
     }
 
-    /// The number of values that the client parses if it fetches all rows.
+    /// Returns the number of values that the client parses if it fetches all rows.
     fn parsed(&self) -> f64 {
         self.values(1.0) + self.rows.as_f64() * f64::from(self.filter_columns)
     }
 
-    /// The GET strategy: one phase, with a second round if Parquet footers must be read first.
+    /// Returns the GET strategy: one phase, with a second round if Parquet footers must be read first.
     #[must_use]
     pub fn get(&self) -> Candidate<ScanStrategy> {
         let is_text = self.format != Format::Parquet;
@@ -151,7 +151,7 @@ impl ScanDemand {
         Candidate { strategy: ScanStrategy::Get, steps: phase.into() }
     }
 
-    /// The S3 Select strategy: one phase. `None` without Select.
+    /// Returns the S3 Select strategy: one phase. `None` without Select.
     #[must_use]
     pub fn select(&self) -> Option<Candidate<ScanStrategy>> {
         let share = self.selectivity.clamp(0.0, 1.0);
@@ -174,7 +174,8 @@ impl ScanDemand {
         Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
     }
 
-    /// The same as [`ScanDemand::select`], under a name of its own; an empty phase without Select.
+    /// Returns the steps of [`ScanDemand::select`] as a phase of this name, or an empty phase if Select is not
+    /// possible.
     #[must_use]
     pub fn select_phase(&self, name: &'static str) -> Steps {
         match self.select().map(|select| select.steps) {
@@ -184,8 +185,8 @@ impl ScanDemand {
         }
     }
 
-    /// The same scan if only a share of its rows, 0 to 1, has the keys of a join. The store evaluates these
-    /// terms for each row to find out, and the statement lists so many constants.
+    /// Returns the scan with a condition on the keys of a join, which a share of its rows, 0 to 1, satisfies. The
+    /// store evaluates `terms` for each row, and the statement lists `constants` values.
     #[must_use]
     pub fn with_keys(&self, share: f64, terms: Terms, constants: u64) -> Self {
         Self {
@@ -198,7 +199,8 @@ impl ScanDemand {
         }
     }
 
-    /// The scan by so many statements about keys, after so many looks at a few records, each of so many bytes.
+    /// Returns the scan by this many statements about keys, after this many looks at a few records, each of this many
+    /// bytes.
     #[must_use]
     pub fn keys_by_part(&self, statements: u64, (looks, bytes): (u64, u64)) -> Steps {
         let asked = Self { select_requests: Some(Requests(statements)), ..*self };
@@ -219,7 +221,7 @@ impl ScanDemand {
         Steps::InTurn(vec![look.select_phase("look"), asked.select_phase("keys")])
     }
 
-    /// The demand of a part of the objects that holds this fraction of their bytes, 0 to 1.
+    /// Returns the demand of a part of the objects that holds this fraction of their bytes, 0 to 1.
     ///
     /// ```
     /// use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
@@ -266,8 +268,8 @@ impl ScanDemand {
         }
     }
 
-    /// The demand of the scan if it ends as soon as this many rows have passed, with this many GETs in flight.
-    /// Passing rows are assumed to be spread evenly.
+    /// Returns the demand of the scan if it ends as soon as this many rows have passed, with this many GETs in
+    /// flight. Passing rows are assumed to be spread evenly.
     #[must_use]
     pub fn ending_after(&self, rows: Rows, gets_at_once: Requests) -> Self {
         let lanes = gets_at_once.max(self.selects_at_once.unwrap_or(gets_at_once)).as_f64();
@@ -316,8 +318,8 @@ impl ScanDemand {
     }
 }
 
-/// The number of values that the store writes for these rows. The end of a row counts as a value, because it takes
-/// about as long.
+/// Returns the number of values that the store writes for these rows. The end of a row counts as a value, because it
+/// takes about as long.
 #[must_use]
 pub fn answered(rows: f64, columns: f64) -> f64 {
     rows * (columns + 1.0)

@@ -47,9 +47,9 @@ pub enum ClusterError {
     /// A worker does not answer.
     #[error("the worker {url} does not answer: {why}")]
     Silent {
-        /// The worker's URL.
+        /// The URL of the worker.
         url: String,
-        /// The cause.
+        /// The reason why the worker does not answer.
         why: String,
     },
     /// The server at this address speaks another protocol.
@@ -58,7 +58,7 @@ pub enum ClusterError {
     /// A worker refused the token, or requires one and got none.
     #[error("the worker {url} {why}")]
     Refused {
-        /// The worker's URL.
+        /// The URL of the worker.
         url: String,
         /// The reason, as the predicate of a sentence about the worker.
         why: &'static str,
@@ -66,9 +66,9 @@ pub enum ClusterError {
     /// A worker runs another version.
     #[error("the worker {url} is of version {theirs}, and this is version {VERSION}")]
     Version {
-        /// The worker's URL.
+        /// The URL of the worker.
         url: String,
-        /// The worker's version.
+        /// The version that the worker runs.
         theirs: String,
     },
 }

@@ -9,14 +9,16 @@
 //! datafusion-distributed runs the stages. This crate adds what it does not cover:
 //!
 //! - `planner.rs` decides whether a query runs in stages; start reading here.
+//! - `cluster.rs` and `coordinator.rs` are the coordinator's side, `worker.rs` is the worker's.
 //! - `leaves.rs` divides scans.
-//! - `gather.rs` inserts nodes where the rows of all workers must meet.
+//! - `coalesce.rs` inserts nodes where the rows of all workers must meet.
 //! - `switch.rs` runs a switch and the rows that it drops in one process.
 //! - `keys.rs` removes join filters that would cross stages.
-//! - `uncarried.rs` and `subqueries.rs` find the plans that cannot be sent to workers unchanged.
-//! - `counts.rs` and `settings.rs` carry request counts to the coordinator, and options to the workers.
+//! - `unserializable.rs` and `subqueries.rs` find the plans that cannot be sent to workers unchanged.
+//! - `worker_counts.rs` and `settings.rs` carry request counts to the coordinator, and options to the workers.
+//! - `channels.rs` opens connections, and `token.rs` checks who may send plans. `identity.rs` holds what a worker
+//!   reports about itself.
 //! - `draining.rs` lets running queries finish when a worker stops.
-//! - `token.rs` checks who may send plans.
 
 mod channels;
 mod cluster;

@@ -9,7 +9,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use sluicegate_engine::{StoreCapabilities, Engine};
 //!
-//! // The profile lists what may be pushed down; without one, everything is read with GET.
+//! // The capabilities list what may be pushed down; without them, everything is read with GET.
 //! let builder = Engine::builder().endpoint("http://127.0.0.1:9000");
 //! let engine = builder.profile(StoreCapabilities::sluice()).build().await?;
 //! let batches = engine.collect("SELECT count(*) FROM 's3://bucket/file.csv'").await?;
@@ -21,14 +21,11 @@
 //!
 //! Entry points:
 //!
-//! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and lists the
-//!   settings that it could not follow; [`Engine::query`], [`Engine::collect`] and [`Engine::stream`]
-//!   return only its rows.
-//! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible ways to run it with
-//!   their
+//! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and lists the settings that it
+//!   could not follow. [`Engine::query`], [`Engine::collect`] and [`Engine::stream`] return only its rows.
+//! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible strategies with their
 //!   predicted numbers, and why the others are not possible ([`choice`]).
-//! - `ANALYZE TABLE t` reads a table and stores statistics about its values for the planner
-//!   ([`statistics`]).
+//! - `ANALYZE TABLE t` reads a table and stores statistics about its values for the planner ([`statistics`]).
 //! - [`Engine::register_endpoint`] adds a further store for buckets of its own.
 //! - [`with_pushdown`] adds the rules to a DataFusion session that you already have.
 //! - [`config`] has the options that SQL sets with `SET sluice.…`.
@@ -48,8 +45,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The source is in folders of which each uses only those before it: `context`, `text`, `pushdown`, `store`, `index`,
-//! `scan`, `estimate`, `operators`, `optimizer`, `catalog`, `engine`. Their `mod.rs` say what to read first.
+//! The source has eleven folders. Each one uses only those before it: `context`, `text`, `pushdown`, `store`,
+//! `index`, `scan`, `estimate`, `operators`, `optimizer`, `catalog`, `engine`. Each `mod.rs` lists what its folder
+//! holds, in reading order.
 
 mod catalog;
 mod context;

@@ -46,8 +46,8 @@ pub(super) const GUARD: Guard = Guard {
     ],
 };
 
-/// Whether a cast makes floating-point numbers of decimals of which DataFusion's quotient may be another: the digits
-/// or the power of ten are not exact in it.
+/// Returns whether DataFusion's cast of these decimals to floating point may be wrong, because its quotient rounds:
+/// the digits or the power of ten are not exact as a floating-point number.
 pub(super) fn concerns(from: &DataType, to: &DataType) -> bool {
     let (DataType::Decimal32(digits, places)
     | DataType::Decimal64(digits, places)
@@ -63,7 +63,7 @@ pub(super) fn concerns(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// The cast of decimals to floating point; none if it is another.
+/// Returns the cast of decimals to floating point, or `None` if it is another.
 pub(super) fn casted(value: &ColumnarValue, to: &DataType) -> Result<Option<ColumnarValue>> {
     if !concerns(&value.data_type(), to) {
         return Ok(None);
@@ -107,8 +107,8 @@ fn rounded(decimals: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     }
 }
 
-/// The numbers nearest to decimals of a scale: `quotient` where it divides two exact numbers, else what the standard
-/// library reads in the decimal's text.
+/// Returns the numbers nearest to decimals of a scale: `quotient` where it divides two exact numbers, else what the
+/// standard library reads in the decimal's text.
 fn nearest<D, F>(
     decimals: &ArrayRef,
     scale: i8,

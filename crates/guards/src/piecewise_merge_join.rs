@@ -2,7 +2,7 @@
 
 use super::{Case, CaseOutcome, Guard};
 
-/// The guard of a setting that `SET` refuses, see `option_values.rs`.
+/// The guard of a setting that `SET` refuses, see `catalog/option_values.rs` of the engine.
 pub(super) const GUARD: Guard = Guard {
     title: "`enable_piecewise_merge_join` loses rows with NULL",
     upstream: &[],

@@ -49,7 +49,7 @@ struct Rounding {
     up: bool,
 }
 
-/// Returns the type of the result, or `None` if it is that of the argument.
+/// Returns the type of the result, or `None` if the result has the argument's type.
 fn rounded(data_type: &DataType) -> Option<DataType> {
     match data_type {
         DataType::Decimal32(digits, places)

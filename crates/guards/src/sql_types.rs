@@ -141,8 +141,8 @@ fn quoted(text: &str) -> usize {
     end.map_or(quote, |end| quote + end + quote)
 }
 
-/// Returns the SQL form of a type name, or of a literal with the parentheses after it. The number is that of the
-/// bytes that are used after the name.
+/// Returns the SQL form of a type name, or of a literal with the parentheses after it, and the number of bytes used
+/// after the name.
 fn of_word(word: &str, behind: &str) -> Option<(String, usize)> {
     let inner = behind.strip_prefix('(').and_then(|it| Some(&it[..closing(it)?]));
     let with_inner = |words: String| Some((words, inner.map_or(0, |inner| inner.len() + 2)));

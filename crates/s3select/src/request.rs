@@ -66,7 +66,7 @@ pub struct CsvInput {
     /// The option requires the record delimiter `\n`. It is an extension of this project
     /// ([`Extension::StrictLines`]).
     ///
-    /// [`Extension::StrictLines`]: crate::profile::Extension::StrictLines
+    /// [`Extension::StrictLines`]: crate::capabilities::Extension::StrictLines
     pub strict_lines: bool,
     /// The number of fields in every record, including the header. A record with more or fewer fields fails the
     /// statement.
@@ -74,7 +74,7 @@ pub struct CsvInput {
     /// `None` accepts any number, as S3 Select does, and missing fields are NULL. The option is an extension of this
     /// project ([`Extension::StrictFields`]).
     ///
-    /// [`Extension::StrictFields`]: crate::profile::Extension::StrictFields
+    /// [`Extension::StrictFields`]: crate::capabilities::Extension::StrictFields
     pub strict_fields: Option<usize>,
 }
 

@@ -55,7 +55,7 @@ const DAYS: u64 = 2406;
 /// An object of the samples.
 #[derive(Debug, Clone)]
 pub(super) struct Object {
-    /// Its key without the prefix of the samples. The folder in it is a table.
+    /// The key of the object without the prefix of the samples. Its folder is a table.
     pub(super) name: String,
     pub(super) format: Format,
     pub(super) rows: Rows,

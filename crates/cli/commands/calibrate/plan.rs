@@ -15,11 +15,11 @@ const LANES: u32 = 32;
 const STATEMENTS: u32 = 8;
 /// Constants of an IN list, about as many as fit in a statement of 64 KiB.
 const CONSTANTS: u64 = 8_000;
-/// The most rows of an answer: its bytes are kept in memory, up to 8 MiB.
+/// The maximum number of rows of an answer: its bytes are kept in memory, up to 8 MiB.
 const ANSWERED_ROWS: Rows = Rows(160_000);
 /// Bytes of a GET whose time is only latency.
 const TINY: u64 = 1024;
-/// The most bytes of an object that statistics are read from.
+/// The maximum number of bytes of an object that statistics are read from.
 const SAMPLED: u64 = 512 << 10;
 
 /// Name of the table in memory whose rows are aggregated locally.

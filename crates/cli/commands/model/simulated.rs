@@ -8,7 +8,7 @@ use crate::args::SimulationArgs;
 /// Standard deviation, as a fraction of the mean, of the rows that a switch lets through and of the master's time.
 const SWITCH_SCATTER: f64 = 0.1;
 
-/// The most requests of all runs of a way.
+/// The maximum number of requests of all runs of a way.
 const MOST_REQUESTS: u64 = 20_000_000;
 
 /// The parameters of simulated runs.

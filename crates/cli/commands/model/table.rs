@@ -14,7 +14,7 @@ use crate::output::escape::visible;
 use crate::output::grid::align;
 use crate::output::stats;
 
-/// The most constants in the line of sensitivities.
+/// The maximum number of constants in the line of sensitivities.
 const MOST_CONSTANTS: usize = 5;
 
 pub(super) fn write(all: &[QueryPrediction], colour: bool) -> String {

@@ -38,7 +38,7 @@ optimum_share: what a pruner without limits would let through; over_optimum: how
 forwarded; wrong: runs with another answer. Counted.
 ";
 
-/// The most points of a sweep; more take hours.
+/// The maximum number of points of a sweep; more take hours.
 const MOST_POINTS: usize = 20_000;
 
 /// The measurement at one point of a line.

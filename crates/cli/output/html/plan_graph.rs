@@ -16,7 +16,7 @@ const NARROWEST: f64 = 1.5;
 const FOR_TEN_TIMES: f64 = 1.7;
 /// The most tracks that are drawn next to each other; a union of hundreds shares the last.
 const MOST_TRACKS: usize = 10;
-/// The most characters of a detail that a box shows before it is folded.
+/// The maximum number of characters of a detail that a box shows before it is folded.
 const SHOWN: usize = 150;
 
 /// Returns the width of an arrow in pixels. It grows with the logarithm of the bytes, so that every factor of ten

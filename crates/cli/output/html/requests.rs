@@ -18,12 +18,12 @@ const KINDS: [(RequestKind, &str, &str); 5] = [
     (RequestKind::Head, "HEAD", "k5"),
     (RequestKind::Put, "PUT", "k4"),
 ];
-/// The most lines of the drawing. If more requests are in flight at once, they share the last line.
+/// The maximum number of lines of the drawing. If more requests are in flight at once, they share the last line.
 const MOST_LINES: usize = 48;
 /// Units of the drawing: its width, and the height of a line.
 const ACROSS: f64 = 1000.0;
 const DOWN: f64 = 9.0;
-/// The most requests in the list.
+/// The maximum number of requests in the list.
 const LISTED: usize = 100;
 /// The most marks on the axis.
 const MARKS: f64 = 5.0;

@@ -11,7 +11,7 @@ use super::plan_graph::GraphDrawing;
 use super::{requests, strategies};
 use crate::output::stats::{rows_words, seconds};
 
-/// The most lines and characters of a statement before it is folded.
+/// The maximum number of lines and characters of a statement before it is folded.
 const SHOWN: (usize, usize) = (14, 900);
 
 /// A statement with its plan, numbers and notes.

@@ -14,7 +14,7 @@ use crate::output::grid::align;
 use crate::session::Session;
 use crate::session::meta::local;
 
-/// The most entries that are listed.
+/// The maximum number of entries that are listed.
 const SHOWN: usize = 1000;
 
 /// Returns the entries at a URL.

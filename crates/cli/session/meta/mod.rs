@@ -53,7 +53,7 @@ pub(crate) enum Meta<'a> {
     Include(&'a str),
     /// Sets the format; `None` only prints it.
     Format(Option<Format>),
-    /// Sets the most rows of a table; `None` only prints the number.
+    /// Sets the maximum number of rows of a table; `None` only prints the number.
     Rows(Option<usize>),
     /// Turns a switch on or off; `None` toggles it.
     Switch(Switch, Option<bool>),

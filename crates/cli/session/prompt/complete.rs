@@ -17,7 +17,7 @@ use crate::session::statements::{Kind, Token, is_command, pieces};
 
 /// Timeout of requests for candidates.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// The most candidates.
+/// The maximum number of candidates.
 const MOST: usize = 500;
 
 /// Keywords of SQL, sorted, for completion and highlighting.

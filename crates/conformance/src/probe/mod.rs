@@ -1,8 +1,8 @@
 //! Detection of a store's features by test requests.
 //!
 //! The questions are a table ([`Question::all`]). Each names a feature, the sample object and the request that test
-//! it, and the right answer. The answer sets a field of an
-//! [`StoreCapabilities`](sluicegate_s3select::profile::StoreCapabilities), or a trust on which the profile's exactness
+//! it, and the right answer. The answer sets a field of a
+//! [`StoreCapabilities`](sluicegate_s3select::capabilities::StoreCapabilities), or a trust on which the profile's exactness
 //! rests. [`Report::new`] draws the conclusions. A client sends the requests; this module does not.
 //!
 //! A probe cannot prove that a store is right, only that it is wrong. A probed store is therefore trusted no more

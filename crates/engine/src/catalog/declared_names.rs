@@ -19,8 +19,8 @@ use sluicegate_guards::column_names::is_same;
 /// The maximum number of objects that are inspected if the first lacks a declared column.
 const MOST: usize = 8;
 
-/// Maps names of columns in the files to declared names, if they differ. The files are those of a table that finds
-/// columns by name.
+/// Maps column names in the files to declared names, where they differ. The table must be one that finds columns by
+/// name.
 ///
 /// # Errors
 ///

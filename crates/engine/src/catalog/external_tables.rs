@@ -229,7 +229,7 @@ pub(crate) struct TextColumnsTable {
     pub(crate) columns: Schema,
 }
 
-/// Returns the table with text in its computed columns; none if it computes no column from text.
+/// Returns the table with text in its computed columns, or `None` if it computes no column from text.
 pub(crate) fn as_text(
     state: &dyn Session,
     table: &ListingTable,

@@ -27,9 +27,9 @@ const FILES_EXTENSION: &str = "files";
 /// The objects at a URL that belong to a part of a table.
 #[derive(Debug, Default)]
 pub(crate) struct FileVariant {
-    /// The end of their names; none if all objects belong to it.
+    /// The end of their names, or `None` if all objects belong to it.
     pub(crate) end: Option<String>,
-    /// The columns with merged types; none if the part's own types are used.
+    /// The columns with merged types, or `None` if the part's own types are used.
     pub(crate) columns: Option<SchemaRef>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct FilesTable {
     columns: TableColumns,
     /// The locations that name one object.
     named: Vec<ListingTableUrl>,
-    /// The selection of objects below the locations; none if all belong to the table.
+    /// The selection of objects below the locations, or `None` if all belong to the table.
     listed: Option<ListingFilter>,
     indexes: ExpectedListing,
     /// True if the columns were declared, false if they were inferred from the files.

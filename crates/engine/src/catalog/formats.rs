@@ -298,8 +298,8 @@ impl S3Format {
         }
     }
 
-    /// Returns this format with schema inference from a few records, to look at one object; none if that would fetch
-    /// the whole of a large object.
+    /// Returns this format with schema inference from a few records, to look at one object, or `None` if that would
+    /// fetch the whole of a large object.
     pub(crate) fn looking_at(&self, object: &ObjectMeta) -> Option<Self> {
         const RECORDS: usize = 100;
         const LARGEST_ARRAY: u64 = 16 << 20;

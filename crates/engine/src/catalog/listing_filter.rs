@@ -55,7 +55,7 @@ pub(crate) struct PatternCaches(Mutex<HashMap<Patterns, Arc<CacheManager>>>);
 /// A store's URL and the patterns of names in it.
 type Patterns = (String, Vec<Pattern>);
 
-/// The same caches but for an empty one for listings, which nobody else uses.
+/// Returns the caches with a new, empty cache for listings.
 pub(crate) fn with_own_listings(caches: &CacheManager) -> Result<Arc<CacheManager>> {
     CacheManager::try_new(&CacheManagerConfig {
         file_statistics_cache: caches.get_file_statistic_cache(),
@@ -94,7 +94,7 @@ impl ListingFilter {
         Self::OfKind(kind.into())
     }
 
-    /// Selects the objects that match a location's glob, and returns the folder in which the glob begins; none
+    /// Selects the objects that match a location's glob, and returns the folder in which the glob begins, or `None`
     /// without a glob. DataFusion itself lets `*` span folders, or takes the first folder for a file.
     ///
     /// # Errors

@@ -1,10 +1,16 @@
 //! Tables: from URLs, CREATE EXTERNAL TABLE and table functions to listed, typed objects.
 //!
-//! 1. [`url_tables`]: tables named by a URL or path; [`external_tables`]: declared tables.
-//! 2. [`files_table`]: the table provider; [`listed`] and [`partitions`]: which objects and which folder columns it has.
-//! 3. [`table_functions`]: `read_csv`, `read_json`, `read_parquet`, `glob`.
+//! Reading order:
 //!
-//! This folder knows formats and listings, not SQL statements.
+//! 1. [`url_tables`]: tables named by a URL or path. [`locations`] and [`folder_names`] resolve what users write.
+//! 2. [`external_tables`]: declared tables. [`declared_headers`] and [`declared_names`] match their columns to the
+//!    files, and [`option_names`] and [`option_values`] check their options.
+//! 3. [`table_functions`]: `read_csv`, `read_json`, `read_parquet`, `glob`.
+//! 4. [`files_table`]: the table provider. [`listing_filter`] and [`file_variants`] select its objects, and
+//!    [`table_columns`] and [`partitions`] define its columns.
+//! 5. [`formats`]: DataFusion's file formats with our statistics.
+//!
+//! This folder must not use the folder `engine`, which plans statements.
 
 pub(crate) mod declared_headers;
 pub(crate) mod declared_names;

@@ -15,7 +15,7 @@ pub(crate) const OPTIONS: [(&[&str], &str); 11] = [
     (&["append"], "append"),
 ];
 
-/// The name in OPTIONS of an option, by any of its names in lower case.
+/// Returns the name in OPTIONS of an option, by any of its names in lower case.
 pub(crate) fn in_options(name: &str) -> Option<&'static str> {
     OPTIONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, option)| *option)
 }

@@ -15,7 +15,7 @@ use crate::{ErrorKind, UserError};
 /// The prefix of a format's options when a table is created or written.
 const PREFIX: &str = "format.";
 
-/// Returns the format whose options a table's format has; none if it has no options.
+/// Returns the format whose options a table's format has, or `None` if it has no options.
 fn file_type(format: &str) -> Option<ConfigFileType> {
     match format {
         "csv" => Some(ConfigFileType::CSV),

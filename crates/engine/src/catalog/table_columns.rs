@@ -137,7 +137,7 @@ impl TableColumns {
         self.partitions.over_text(filters)
     }
 
-    /// Converts a projection of the table into one of the listing; none if both have the same columns.
+    /// Converts a projection of the table into one of the listing. Returns `None` if both have the same columns.
     pub(crate) fn projection_of_listing(&self, projection: Option<&[usize]>) -> Option<Vec<usize>> {
         if self.is_plain {
             return None;

@@ -326,7 +326,7 @@ fn location(url: &str) -> Result<ListingTableUrl> {
     })
 }
 
-/// Returns `s3://bucket/` for `s3://bucket`, which names no object; none for any other URL.
+/// Returns `s3://bucket/` for `s3://bucket`, which names no object, or `None` for any other URL.
 pub(crate) fn of_bucket(url: &str) -> Option<String> {
     let bucket = url.strip_prefix("s3://")?;
     (!bucket.is_empty() && !bucket.contains(['/', '*', '?', '['])).then(|| format!("{url}/"))

@@ -15,12 +15,12 @@ use datafusion::common::{DataFusionError, Result, config_err};
 pub struct IdleTimeout(Option<Duration>);
 
 impl IdleTimeout {
-    /// The minimum.
+    /// The shortest idle timeout that is accepted.
     pub const LEAST: Duration = Duration::from_millis(100);
-    /// The maximum.
+    /// The longest idle timeout that is accepted.
     pub const MOST: Duration = Duration::from_secs(3600);
 
-    /// Returns the time; none if each endpoint's own setting applies.
+    /// Returns the time, or `None` if each endpoint's own setting applies.
     #[must_use]
     pub const fn get(self) -> Option<Duration> {
         self.0

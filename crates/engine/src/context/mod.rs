@@ -1,12 +1,19 @@
-//! What every other folder uses: errors, settings, counters, notes and the journal of decisions.
+//! Errors, settings, counters and the journal of decisions, which all other folders use.
 //!
-//! Read first:
-//! 1. [`error`]: `UserError { kind, message, hint }`, and how foreign errors are reworded.
-//! 2. [`config`]: the options of `SET sluice.…`; [`hardware`] and [`idle_timeout`] parse two of them.
+//! Reading order:
+//!
+//! 1. [`error`]: errors with a kind, a sentence and a hint, also for errors of DataFusion, Arrow and stores.
+//!    [`not_found`], [`setting_suggestions`] and [`panics`] make some of them.
+//! 2. [`config`]: the options of `SET sluice.…`. [`hardware`], [`idle_timeout`], [`index_location`] and
+//!    [`switch_target`] parse single options. [`config_extension`] adds values to a session that SET cannot change.
 //! 3. [`counters`] and [`timeline`]: requests and bytes, counted where requests are sent.
-//! 4. [`choice`]: the journal of strategies and reasons that EXPLAIN prints; [`notes`]: remarks on a statement that succeeds.
+//! 4. [`choice`]: the journal of strategies and reasons that EXPLAIN prints. [`notes`]: remarks on statements that
+//!    succeed.
+//! 5. [`read_layer`]: the base of object stores that change reads or listings. [`listing`], [`file_names`],
+//!    [`bucket_names`] and [`partition_value`]: the meaning of names in stores.
+//! 6. [`expression`], [`text_metric`] and [`xml_text`]: small conversions of text.
 //!
-//! This folder imports no other folder of the engine.
+//! This folder must not use any other folder of the engine.
 
 pub(crate) mod bucket_names;
 pub mod choice;

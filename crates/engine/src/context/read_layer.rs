@@ -42,7 +42,7 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
         options
     }
 
-    /// Returns the folder that contains all listed objects below a prefix; none if that is the prefix itself.
+    /// Returns the folder that contains all listed objects below a prefix, or `None` if that is the prefix itself.
     fn lists_within(&self, _prefix: Option<&Path>) -> Option<Path> {
         None
     }

@@ -67,7 +67,7 @@ impl EngineBuilder {
         Self { store: self.store.connect(options), ..self }
     }
 
-    /// Sets the capabilities of the store; see [`EndpointBuilder::capabilities`].
+    /// Sets the capabilities of the store; see [`EndpointBuilder::profile`].
     #[must_use]
     pub fn profile(self, profile: StoreCapabilities) -> Self {
         Self { store: self.store.profile(profile), ..self }

@@ -76,7 +76,7 @@ pub enum State {
 }
 
 impl State {
-    /// The state in a word or two.
+    /// Returns the state in a word or two.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ pub enum FreshnessCheck {
 }
 
 impl FreshnessCheck {
-    /// The number of indexes that are read concurrently.
+    /// Returns the number of indexes that are read concurrently.
     fn at_once(self) -> usize {
         match self {
             Self::Top => REQUESTS,
@@ -123,7 +123,8 @@ pub struct UnindexedObjects {
 pub type ProgressFn = Arc<dyn Fn(u64) + Send + Sync>;
 
 impl Indexes {
-    /// The indexes of a table, which is given by its name or by its URL; none if all its objects are empty.
+    /// Returns the indexes of a table, which is given by its name or by its URL, or `None` if all its objects are
+    /// empty.
     ///
     /// # Errors
     ///
@@ -170,7 +171,7 @@ impl Indexes {
         Ok(Some(Self { engine: engine.clone(), place, format, objects, scan }))
     }
 
-    /// The column with a name, for indexing.
+    /// Returns the column with a name, for indexing.
     ///
     /// # Errors
     ///
@@ -200,7 +201,7 @@ impl Indexes {
         self.engine.runtime_env().object_store(url)
     }
 
-    /// The index objects of the table's objects, including those of objects that no longer exist.
+    /// Returns the index objects of the table's objects, including those of objects that no longer exist.
     ///
     /// # Errors
     ///
@@ -257,14 +258,14 @@ impl Indexes {
         self.format.tag(column.position, &column.type_name)
     }
 
-    /// The column of an index object's name.
+    /// Returns the column of an index object's name.
     fn column_of(&self, name: &Name) -> Option<Column> {
         let schema = self.scan.file_source().table_schema().file_schema();
         let column = schema.fields().iter().find(|field| location::is_about(name, field.name()))?;
         self.column(column.name()).ok()
     }
 
-    /// The objects without an index of a column that is fresh and passes the check.
+    /// Returns the objects without an index of a column that is fresh and passes the check.
     ///
     /// # Errors
     ///
@@ -444,13 +445,13 @@ impl Indexes {
         Ok(())
     }
 
-    /// The URL of a data object, for users.
+    /// Returns the URL of a data object, for users.
     #[must_use]
     pub fn url(&self, data: &Path) -> String {
         format!("{}/{data}", self.scan.object_store_url.as_str().trim_end_matches('/'))
     }
 
-    /// The URL of an index object, for users.
+    /// Returns the URL of an index object, for users.
     #[must_use]
     pub fn index_url(&self, index: &Path) -> String {
         self.place.url(index)
@@ -461,7 +462,7 @@ fn stopped() -> DataFusionError {
     exec_datafusion_err!("indexing was stopped")
 }
 
-/// The scan of a leaf with DataFusion's source, if the leaf scans files.
+/// Returns the scan of a leaf with DataFusion's source, if the leaf scans files.
 fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     let with = |config: &FileScanConfig, source: &Arc<dyn FileSource>| {
         FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(source)).build()
@@ -479,7 +480,7 @@ fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     data_source.downcast_ref::<FileScanConfig>().cloned()
 }
 
-/// The position of the only name that differs from `name` at most in capitals.
+/// Returns the position of the only name that differs from `name` at most in capitals.
 fn ignoring_case(names: &[&str], name: &str) -> Option<usize> {
     let mut same = (0..names.len()).filter(|at| names[*at].eq_ignore_ascii_case(name));
     same.next().filter(|_| same.next().is_none())

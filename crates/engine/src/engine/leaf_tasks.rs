@@ -106,7 +106,7 @@ fn merge_groups(groups: Vec<FileGroup>, most: usize) -> Vec<FileGroup> {
     joined.into_iter().map(FileGroup::new).collect()
 }
 
-/// Notes the versions of the files that the scans of a plan are about, as their listing said.
+/// Notes the versions of the files that a plan scans, as their listings report them.
 pub fn note_versions(versions: &Versions, plan: &Arc<dyn ExecutionPlan>) {
     // Nothing in it fails.
     let _ = plan.apply(|node| {

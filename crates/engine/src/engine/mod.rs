@@ -1,4 +1,18 @@
-//! SQL over S3 stores.
+//! The engine: sessions, SQL text, EXPLAIN and plans as bytes.
+//!
+//! Reading order:
+//!
+//! 1. [`Engine`] in this file; [`EngineBuilder`] creates it, and [`session`] adds our rules, formats and stores to a
+//!    DataFusion session.
+//! 2. `sql`: from SQL text to a logical plan. [`analyze`], [`index_statements`] and [`browse`] are statements and
+//!    commands of our own.
+//! 3. [`query`]: one query and its counters. [`explain`] predicts a query without running it, and [`plan_graph`]
+//!    turns a plan into data for drawing.
+//! 4. [`codec`] and [`leaf_tasks`]: plans as bytes, and scans divided among several machines.
+//! 5. [`stages`] and [`model_tables`]: measurements for research. No SQL query uses them.
+//!
+//! This is the top folder and may use all others. Code that reads objects or predicts costs belongs in a lower
+//! folder.
 
 pub mod analyze;
 pub mod browse;
@@ -55,7 +69,7 @@ use crate::store::version_pinned_store::Versions;
 use crate::text::csv::dialect::headers::KnownHeaders;
 use crate::text::json::layout::KnownLayouts;
 
-/// SQL over S3 stores: one, and those that are registered for buckets of their own.
+/// Runs SQL over S3 stores: a default store, and stores that are registered for buckets of their own.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) context: SessionContext,
@@ -71,14 +85,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Settings for a new engine.
+    /// Returns the settings of a new engine.
     #[must_use]
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
     }
 
-    /// Plans one statement: text → logical plan → physical plan. What comes back has not run,
-    /// except that DDL, SET and ANALYZE TABLE take effect.
+    /// Plans one statement. The query does not run yet, but DDL, SET and ANALYZE TABLE take effect at once.
     ///
     /// # Errors
     ///
@@ -87,22 +100,21 @@ impl Engine {
         Ok(self.plan(sql).await?.into_frame())
     }
 
-    /// Plans one statement, as [`Engine::query`] does, and keeps what belongs to it: the counters of
-    /// its requests and its warnings.
+    /// Plans one statement like [`Engine::query`], and returns it with the counters of its requests and its warnings.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`].
+    /// Those of [`Engine::query`].
     pub async fn plan(&self, sql: &str) -> Result<Query> {
         self.planned(sql, QueryCounters::default(), Journal::of_warnings()).await
     }
 
-    /// The same, for a query that is to be shown when it has run: it keeps what was decided, and when
-    /// each of its requests was sent, for [`Query::query_recorded`]. Start it with [`Query::start`].
+    /// Plans one statement like [`Engine::plan`], and also records its decisions and the times of its requests for
+    /// [`Query::report`]. Start the query with [`Query::start`].
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`].
+    /// Those of [`Engine::query`].
     pub async fn query_recorded(&self, sql: &str) -> Result<Query> {
         self.planned(sql, QueryCounters::with_timeline(), Journal::default()).await
     }
@@ -162,7 +174,7 @@ impl Engine {
                 let done = done.map_err(|error| option_values::of_setting(&name, &value, error));
                 Ok(DataFrame::new(session.state(), done?.into_parts().1))
             }
-            // These change the engine's session. EXECUTE finds a query there, which is this one.
+            // These statements change the engine's own session, where EXECUTE finds the query later.
             LogicalPlan::Statement(_)
             | LogicalPlan::Ddl(DdlStatement::CreateFunction(_) | DdlStatement::DropFunction(_)) => {
                 let (_, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
@@ -172,9 +184,8 @@ impl Engine {
         }
     }
 
-    /// The session as one query sees it: the same catalogs, settings, memory and caches, but the
-    /// requests through its object stores are that query's, and so are the warnings of its plan,
-    /// and it lists what is there now.
+    /// Returns the session of one query. It shares catalogs, settings, memory and caches with the engine's session.
+    /// It has its own counters for requests, its own warnings, and new listings.
     pub(crate) fn session_of(
         &self,
         counters: &Arc<QueryCounters>,
@@ -192,13 +203,13 @@ impl Engine {
         Ok(UrlTables::enable(builder, &self.catalogs))
     }
 
-    /// A session for a part of a plan that was made elsewhere, as DataFusion's own with this engine's stores,
-    /// functions, memory and caches. What it asks of the stores counts in `counters`, and it reads the objects
-    /// in `versions`, to which [`note_versions`](crate::engine::leaf_tasks::note_versions) adds those of the plan before it runs.
+    /// Prepares a session for a part of a plan that was made elsewhere. It uses the engine's stores, functions,
+    /// memory and caches. Its requests are counted in `counters`. It reads the objects in `versions`, to which
+    /// [`note_versions`](crate::engine::leaf_tasks::note_versions) adds those of the plan before it runs.
     ///
     /// # Errors
     ///
-    /// If DataFusion lacks the rule that ours stand by.
+    /// If DataFusion lacks the rule next to which ours are inserted.
     pub fn task_session(
         &self,
         builder: SessionStateBuilder,
@@ -218,7 +229,7 @@ impl Engine {
         Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
     }
 
-    /// The engine's runtime, through whose stores a query's requests count as its own.
+    /// Returns the engine's runtime with object stores that count their requests for one query.
     fn runtime_of(
         &self,
         counters: &Arc<QueryCounters>,
@@ -238,7 +249,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`], and whatever goes wrong while it runs.
+    /// Those of [`Engine::query`], and errors while the query runs.
     pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         self.plan(sql).await?.collect().await
     }
@@ -247,19 +258,18 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`]; what goes wrong while it runs is an item of the stream.
+    /// Those of [`Engine::query`]. An error while the query runs is an item of the stream.
     pub async fn stream(&self, sql: &str) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let rows = self.plan(sql).await?.start().await?;
         Ok(rows.map_err(Error::from).boxed())
     }
 
-    /// What a statement would send to the stores, and the predicted numbers. Nothing runs and nothing
-    /// is defined, not even by `CREATE TABLE … AS SELECT`, whose query is explained; so are those
-    /// of INSERT, COPY and EXECUTE.
+    /// Predicts the requests, the time and the cost of a statement. Nothing runs and nothing is defined. For `CREATE
+    /// TABLE … AS SELECT`, INSERT, COPY and EXECUTE, it explains the query.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::query`].
+    /// Those of [`Engine::query`].
     pub async fn explain(&self, sql: &str) -> Result<Explanation> {
         match explain::explain(self, sql).await {
             Ok(explanation) => Ok(explanation),
@@ -269,9 +279,9 @@ impl Engine {
         }
     }
 
-    /// Whether a statement only defines a name or sets an option, as `CREATE EXTERNAL TABLE`,
-    /// `CREATE VIEW`, `PREPARE`, `DROP` and `SET` do. Such a statement costs next to nothing, and
-    /// those after it may need it before they can be explained.
+    /// Returns whether a statement only defines a name or sets an option, such as `CREATE EXTERNAL TABLE`, `CREATE
+    /// VIEW`, `PREPARE`, `DROP` and `SET`. These statements cost almost nothing, and later statements may need them
+    /// before they can be explained.
     ///
     /// # Errors
     ///
@@ -284,12 +294,12 @@ impl Engine {
         Ok(explain::is_definition(&statement))
     }
 
-    /// Whether a statement reads rows and does nothing else: it can run as often as one likes. INSERT, COPY,
-    /// CREATE TABLE AS and ANALYZE TABLE also write, and EXPLAIN does not give the rows of its query.
+    /// Returns whether a statement only reads rows and can be repeated. INSERT, COPY, CREATE TABLE AS and ANALYZE
+    /// TABLE also write, and EXPLAIN does not return the rows of its query.
     ///
     /// # Errors
     ///
-    /// As for [`Engine::is_definition`].
+    /// Those of [`Engine::is_definition`].
     pub async fn only_reads(&self, sql: &str) -> Result<bool> {
         if Analyze::parse(sql)?.is_some() {
             return Ok(false);
@@ -298,61 +308,60 @@ impl Engine {
         Ok(explain::only_reads(&statement))
     }
 
-    /// What was asked of all endpoints so far, by all queries; [`Query::counted`] is for one query.
+    /// Returns the requests and bytes of all endpoints and all queries so far. [`Query::counted`] is for one query.
     #[must_use]
     pub fn counted(&self) -> CounterSnapshot {
         self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
     }
 
-    /// The bytes that the last ANALYZE TABLE has to read, or had; [`Engine::counted`] tells how many
-    /// it did read.
+    /// Returns the bytes that the running or last ANALYZE TABLE has to read in total. [`Engine::counted`] includes
+    /// those that it has read.
     #[must_use]
     pub fn analyzing(&self) -> u64 {
         self.analyzing.load(Ordering::Relaxed)
     }
 
-    /// What a user should know about the statements so far, such as objects that a table does not
-    /// read. Each note is returned once.
+    /// Takes the notes about the statements so far, such as objects that a table does not read. Each note is returned
+    /// once.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
         self.notes.take()
     }
 
-    /// Aborts what statements are writing, and waits until that is done; the statements fail. For
-    /// a process that is about to end. Those that had written everything and were about to make it visible
-    /// are waited for; returns how many they were.
+    /// Aborts the writes of all running statements, which then fail, and waits until the uploads are aborted. It is
+    /// for a process that is about to end. Statements that are already making their objects visible run to their end.
+    /// Returns the number of these statements.
     pub async fn abort_writes(&self) -> usize {
         self.uploads.abort_all().await
     }
 
-    /// The DataFusion session.
+    /// Returns the DataFusion session.
     #[must_use]
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
 
-    /// The store that serves every bucket that is not registered for another one.
+    /// Returns the store that serves every bucket that is not registered for another store.
     #[must_use]
     pub fn endpoint(&self) -> &Arc<Endpoint> {
         &self.endpoint
     }
 
-    /// All stores of the engine.
+    /// Returns all stores of the engine.
     #[must_use]
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
 
-    /// Connects a further store, under a name of its own, for some buckets. From now on `s3://`
-    /// URLs of these buckets mean that store; nothing about it is sent to the engine's first one.
+    /// Connects a further store under its own name for some buckets. From now on `s3://` URLs of these buckets refer
+    /// to that store. Nothing about them is sent to the engine's first store.
     ///
-    /// A store of another kind is registered with DataFusion, by its URL:
-    /// `engine.context().register_object_store(…)`. It is read with GET.
+    /// Register a store of another kind with DataFusion, by its URL: `engine.context().register_object_store(…)`. It
+    /// is read with GET.
     ///
     /// # Errors
     ///
-    /// If the settings are unusable, there is an endpoint of this name, or one of the buckets was
-    /// registered before.
+    /// If the settings are unusable, if the name is taken, or if one of the buckets is registered already.
     pub async fn register_endpoint(
         &self,
         name: impl Into<String>,
@@ -365,23 +374,23 @@ impl Engine {
         Ok(endpoint)
     }
 
-    /// Takes the endpoint of another engine in the place of its own, such as one of a store that did not answer
-    /// before. Tables and settings stay; queries from now on ask the new one.
+    /// Replaces the engine's endpoint by that of another engine, for example after the store did not answer. Tables
+    /// and settings stay. Later queries use the new endpoint.
     pub fn adopt_endpoint(&mut self, other: &Self) {
         self.endpoints.replace(&self.endpoint.name, Arc::clone(&other.endpoint));
         self.endpoint = Arc::clone(&other.endpoint);
     }
 
-    /// The memory pool, the disk manager and the object stores.
+    /// Returns the memory pool, the disk manager and the object stores.
     #[must_use]
     pub fn runtime_env(&self) -> Arc<RuntimeEnv> {
         self.context.runtime_env()
     }
 }
 
-/// The caches of a session with an empty one for listings, unless the user says with
-/// `datafusion.runtime.list_files_cache_ttl` how old a listing may be: DataFusion would otherwise
-/// never list a table again, and so never see that its objects have changed.
+/// Returns the caches of a session with an empty cache for listings. Otherwise DataFusion would never list a table
+/// again and never see changed objects. If the user sets `datafusion.runtime.list_files_cache_ttl`, the cache for
+/// listings is kept.
 fn listing_anew(runtime: &RuntimeEnv) -> datafusion::common::Result<Arc<CacheManager>> {
     let caches = &runtime.cache_manager;
     match caches.get_list_files_cache_ttl() {

@@ -31,14 +31,14 @@ pub struct Query {
     plan: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
 }
 
-/// A record of a finished or running query for display: see [`Engine::report`](crate::Engine::profile).
+/// A record of a finished or running query for display: see [`Query::report`].
 #[derive(Debug, Clone)]
 pub struct QueryReport {
-    /// The plan that ran; none if the statement did all of its work when it was planned, or did not get so far.
+    /// The plan that ran, or `None` if the statement did all of its work when it was planned, or did not get so far.
     pub plan: Option<Arc<dyn ExecutionPlan>>,
     /// The decisions about its operators, with the predictions.
     pub decisions: Vec<Decision>,
-    /// The plan as a picture, with the counts of the run.
+    /// The plan as data for drawing, with the counts of the run.
     pub picture: PlanGraph,
     /// The requests of the query with their times.
     pub recorded: RequestLog,
@@ -73,7 +73,7 @@ impl Query {
         Ok(panics::caught_rows(execute_stream(plan, context)?))
     }
 
-    /// Returns a record of the query so far; none without a timeline.
+    /// Returns a record of the query so far, or `None` without a timeline.
     #[must_use]
     pub fn report(&self) -> Option<QueryReport> {
         let recorded = self.counters.timeline()?.read();
@@ -97,8 +97,8 @@ impl Query {
         Ok(Some(Self { frame, plan: Arc::default(), ..self.clone() }))
     }
 
-    /// Returns the total size in bytes, as listed, of the files that the running query reads; none before it runs. A
-    /// query may read fewer bytes, or some of them twice.
+    /// Returns the total size in bytes, as listed, of the files that the running query reads, or `None` before it
+    /// runs. A query may read fewer bytes, or some of them twice.
     #[must_use]
     pub fn bytes_to_read(&self) -> Option<u64> {
         let mut bytes = 0;

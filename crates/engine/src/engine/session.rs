@@ -39,7 +39,7 @@ use sluicegate_guards::with_guards;
 /// use datafusion::execution::SessionStateBuilder;
 /// use datafusion::prelude::SessionContext;
 /// use sluicegate_engine::{Engine, with_pushdown};
-/// use sluicegate_s3select::profile::StoreCapabilities;
+/// use sluicegate_s3select::capabilities::StoreCapabilities;
 ///
 /// let engine = Engine::builder()
 ///     .endpoint("http://127.0.0.1:9000")
@@ -105,8 +105,8 @@ pub fn with_pushdown(
 /// partition. DataFusion makes a literal of each key before it is known whether sending the keys pays, and copies the
 /// list of literals for each file: three microseconds a key here, and some 300 bytes that no memory pool counts. If
 /// there are more keys, whole numbers are collected if that is predicted to pay, in a sixth of the time and at 64
-/// bytes each ([`Countable`](crate::scan::keys::Countable)). Texts are then reduced to their bounds, unless the
-/// session raises DataFusion's option.
+/// bytes each ([`EnumerableFilter`](crate::scan::keys::EnumerableFilter)). Texts are then reduced to their bounds,
+/// unless the session raises DataFusion's option.
 const KEYS: (usize, usize) = (16 << 20, LISTED_KEYS);
 
 /// Raises DataFusion's limits for the keys of joins, unless the user has changed them.

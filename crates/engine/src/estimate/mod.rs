@@ -1,9 +1,14 @@
-//! What the session knows about tables, and the numbers that the cost model takes.
+//! Statistics of tables, and demands: the numbers that the cost model takes.
 //!
-//! 1. [`statistics`]: histograms, distinct counts and footers, by object version.
-//! 2. [`demand`]: from files, statistics and plain shapes to requests, bytes and terms.
+//! Reading order:
 //!
-//! Operators hand over plain shapes; this folder does not know them.
+//! 1. [`statistics`]: histograms, distinct counts and footers, stored by object version.
+//! 2. [`footer_statistics`]: statistics of a Parquet object that are exact only where its footer proves them.
+//! 3. [`demand`]: from files, statistics and plain shapes to requests, bytes and terms.
+//! 4. [`server_index`]: the demand of a store that answers statements by indexes itself.
+//!
+//! Operators describe themselves by plain shapes such as [`GroupByShape`](demand::GroupByShape). This folder must not
+//! use `operators`, `optimizer`, `catalog` or `engine`.
 
 #[doc(hidden)]
 pub mod demand;

@@ -38,8 +38,8 @@ pub struct ServerIndexScan {
 }
 
 impl ServerIndexScan {
-    /// Estimates the reads of a Select scan's store for the files and parts of files of `config`; none if the store
-    /// is not predicted to use an index.
+    /// Estimates the reads of a Select scan's store for the files and parts of files of `config`. Returns `None` if
+    /// the store is not predicted to use an index.
     #[must_use]
     pub fn estimate(
         config: &FileScanConfig,
@@ -74,13 +74,13 @@ impl ServerIndexScan {
         (!columns.is_empty()).then_some(Self { columns, records, read, parts })
     }
 
-    /// All that the store reads.
+    /// Returns all that the store reads.
     #[must_use]
     pub fn read(&self) -> IndexedShare {
         self.read
     }
 
-    /// The note in EXPLAIN: ``the store answers by its index on `k`: about 12 records``.
+    /// Returns the note in EXPLAIN: ``the store answers by its index on `k`: about 12 records``.
     #[must_use]
     pub fn note(&self, source: &S3SelectSource) -> String {
         let name = |column: &usize| format!("`{}`", source.file_schema().field(*column).name());
@@ -112,8 +112,8 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
     config.file_groups.iter().flat_map(FileGroup::iter)
 }
 
-/// The look-ups of a statement, the one with the fewest index bytes first. If a share is assumed for the whole
-/// filter, only one index is used.
+/// Returns the look-ups of a statement, the one with the fewest index bytes first. If a share is assumed for the
+/// whole filter, only one index is used.
 fn indexed_columns<'a>(
     config: &'a FileScanConfig,
     source: &S3SelectSource,
@@ -159,7 +159,7 @@ fn indexed_columns<'a>(
     looked
 }
 
-/// The number of places per record for the records with keys in some spans, at most 1.
+/// Returns the number of places per record for the records with keys in some spans, at most 1.
 fn ranges_per_record(top: &TopMessage, spans: &Spans) -> f64 {
     let (mut entries, mut places) = (0.0, 0.0);
     for block in top.blocks_with(spans).into_iter().map(|number| &top.blocks[number]) {
@@ -177,7 +177,7 @@ struct FileEstimate {
 }
 
 impl FileEstimate {
-    /// The reads by indexes; none if the store reads everything.
+    /// Returns the reads by indexes, or `None` if the store reads everything.
     fn estimate(
         file: &PartitionedFile,
         source: &S3SelectSource,
@@ -239,7 +239,7 @@ impl FileEstimate {
     }
 }
 
-/// The bytes of the top of an index, estimated from that of another index of the same column.
+/// Returns the bytes of the top of an index, estimated from that of another index of the same column.
 fn top_bytes(index: &FileIndex) -> Option<f64> {
     let sample = index.sample.as_deref()?;
     let top = (sample.encoded_len() + TRAILER) as f64;

@@ -46,7 +46,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// The name of the column.
+    /// Returns the name of the column.
     #[must_use]
     pub fn name(&self) -> &str {
         self.schema.field(self.position).name()
@@ -115,7 +115,7 @@ impl Collector {
         Ok(())
     }
 
-    /// The entries, sorted.
+    /// Returns the entries, sorted.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl TextCollector {
     ///
     /// # Errors
     ///
-    /// As for [`Self::feed`].
+    /// Those of [`Self::feed`].
     pub fn finish(mut self) -> Result<Collected> {
         let found = &mut self.found;
         self.reader.find_last(|record| found.push_back(record))?;
@@ -225,14 +225,14 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// The keys beyond the greatest value, without that of NULL if there are NULLs.
+    /// Returns the keys beyond the greatest value, without that of NULL if there are NULLs.
     fn absent(&self) -> Option<AbsentMessage> {
         let low = self.greatest.as_deref().map_or(Some(Vec::new()), beyond)?;
         let high = (self.with_value < self.records).then(|| NULL.to_vec());
         Some(AbsentMessage { low, high })
     }
 
-    /// The index object of a data object.
+    /// Returns the index object of a data object.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ enum NextRecord {
 }
 
 impl IndexPieces {
-    /// The next piece; none after the last.
+    /// Returns the next piece, or `None` after the last.
     ///
     /// # Errors
     ///

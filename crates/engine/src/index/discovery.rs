@@ -64,19 +64,19 @@ impl FileIndexes {
         Self { fresh: indexes, ..Self::default() }
     }
 
-    /// The fresh indexes of the file.
+    /// Returns the fresh indexes of the file.
     #[must_use]
     pub fn fresh(&self) -> &[FileIndex] {
         &self.fresh
     }
 
-    /// The fresh index of a column.
+    /// Returns the fresh index of a column.
     #[must_use]
     pub fn for_column(&self, column: usize) -> Option<&FileIndex> {
         self.fresh.iter().find(|index| index.column == column)
     }
 
-    /// The reason if the indexes could not be listed.
+    /// Returns the reason if the indexes could not be listed.
     #[must_use]
     pub fn unlisted(&self) -> Option<&str> {
         self.unlisted.as_deref()
@@ -206,7 +206,7 @@ fn start_listing(state: &dyn Session) -> Scan {
     SluiceOptions::from_options(state.config_options()).scan
 }
 
-/// The innermost folder of these objects, if a listing of their indexes pays.
+/// Returns the innermost folder of these objects, if a listing of their indexes pays.
 fn expects_indexes(
     state: &dyn Session,
     store: &ObjectStoreUrl,
@@ -227,7 +227,7 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
     config.file_groups.iter().flat_map(FileGroup::iter)
 }
 
-/// The innermost folder that contains all objects; the object itself if there is only one.
+/// Returns the innermost folder that contains all objects; the object itself if there is only one.
 pub(crate) fn common_folder(files: &[&ObjectMeta]) -> Option<Path> {
     let (first, others) = files.split_first()?;
     if others.iter().all(|other| other.location == first.location) {

@@ -19,8 +19,8 @@ pub struct SelectionEstimate {
 }
 
 impl SelectionEstimate {
-    /// The part for a filter that is assumed to select this share of the records, 0 to 1. Their entries are assumed
-    /// to be adjacent in the index.
+    /// Returns the part for a filter that is assumed to select this share of the records, 0 to 1. Their entries are
+    /// assumed to be adjacent in the index.
     #[must_use]
     pub fn assumed(top: &TopMessage, share: f64) -> Self {
         let bytes: f64 = top.blocks.iter().map(|block| f64::from(block.bytes)).sum();
@@ -64,7 +64,7 @@ fn of_span(top: &TopMessage, span: &Span) -> f64 {
     blocks.iter().map(|number| entries(number) * share(top, *number, span)).sum()
 }
 
-/// The share of a block's entries in a span, if the keys are spread evenly.
+/// Returns the share of a block's entries in a span, if the keys are spread evenly.
 fn share(top: &TopMessage, number: usize, span: &Span) -> f64 {
     let first = top.blocks[number].first_key.as_slice();
     let next = top.blocks.get(number + 1).map(|next| next.first_key.as_slice());
@@ -101,7 +101,7 @@ pub struct CombinedLookup {
 }
 
 impl CombinedLookup {
-    /// The total cost, in bytes.
+    /// Returns the total cost, in bytes.
     #[must_use]
     pub fn weight(&self, reading: &ReadPlan) -> f64 {
         let requests = self.index_requests + self.ranges.requests;
@@ -123,8 +123,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of an object of so many bytes, by the top of its index or of that of another object of the table.
-    /// The scan reads `some` of `all` columns.
+    /// Creates the shape of an object of this many bytes, by the top of its index or of that of another object of the
+    /// table. The scan reads `some` of `all` columns.
     #[must_use]
     pub fn new(bytes: u64, top: &TopMessage, (some, all): (usize, usize)) -> Self {
         let of_top = bytes as f64 / top.size.max(1) as f64;
@@ -138,7 +138,7 @@ impl Shape {
         Self { bytes, records, row_bytes, columns: some.max(1) as u64 }
     }
 
-    /// The requests and bytes for reading some records anywhere in the object.
+    /// Returns the requests and bytes for reading some records anywhere in the object.
     #[must_use]
     pub fn reading(&self, records: f64, reading: &ReadPlan) -> Ranges {
         let Some(row_bytes) = self.row_bytes else {
@@ -157,7 +157,7 @@ impl Shape {
         Ranges { requests: read * self.columns.max(1) as f64, bytes: read * row_bytes }
     }
 
-    /// The work of looking up some columns together.
+    /// Returns the work of looking up some columns together.
     #[must_use]
     pub fn looking_up<'a>(
         &self,
@@ -183,7 +183,7 @@ impl Shape {
     }
 }
 
-/// The numbers of those of several columns to look up together.
+/// Returns the numbers of those of several columns to look up together.
 ///
 /// It starts with the column of the least cost. It then adds each column that lowers the cost, because reading its
 /// blocks saves more than it takes.
@@ -214,8 +214,8 @@ pub struct Ranges {
     pub bytes: f64,
 }
 
-/// The ranges of an object that contain some of its records. The records are anywhere in the object, and gaps of up
-/// to `gap` bytes between them are read, too.
+/// Returns the ranges of an object that contain some of its records. The records are anywhere in the object, and gaps
+/// of up to `gap` bytes between them are read, too.
 ///
 /// The distances between neighbours are then exponentially distributed with the mean `size / records`: a share of
 /// `exp(-gap / mean)` is longer than the gap.
@@ -305,7 +305,7 @@ mod tests {
         let all = shares.map(|share| SelectionEstimate::assumed(&top, share));
         assert_eq!(all.map(|it| it.records.round() as u64), [0, 0, 1000, 50_000, 100_000]);
         assert!(all.is_sorted_by_key(|it| it.index_bytes) && all[0].index_bytes > 0, "{all:?}");
-        // As many bytes as for a filter that selects as many records by the top.
+        // A filter that selects as many records by the top reads as many bytes.
         let half = selected(&top, &spans(0, 50_000));
         let ratio = all[3].index_bytes as f64 / half.index_bytes as f64;
         assert!((ratio - 1.0).abs() < 0.1 && half.index_requests == all[3].index_requests);

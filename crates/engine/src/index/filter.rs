@@ -14,8 +14,8 @@ use sluicegate_index::span::{Span, Spans, after};
 
 use super::key::{self, Constant};
 
-/// The keys that a column has in rows that pass a filter; none if the filter does not restrict the column. It
-/// supports comparisons with constants, IN, IS NULL, IS NOT NULL, AND and OR.
+/// Returns the keys that a column has in rows that pass a filter, or `None` if the filter does not restrict the
+/// column. It supports comparisons with constants, IN, IS NULL, IS NOT NULL, AND and OR.
 #[must_use]
 pub fn spans_of(
     filter: &Arc<dyn PhysicalExpr>,
@@ -80,7 +80,7 @@ pub fn compares(filter: &Arc<dyn PhysicalExpr>, column: usize, of_type: &DataTyp
         })
 }
 
-/// The keys of values for which a comparison with a constant may be true. It is never true for NULL.
+/// Returns the keys of values for which a comparison with a constant may be true. It is never true for NULL.
 fn compared(op: Operator, constant: Constant) -> Option<Spans> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq};
     let span = match (op, constant) {
@@ -134,7 +134,7 @@ mod tests {
         compare(column("k"), op, lit(value))
     }
 
-    /// The numbers from -3 to 9 that are in the spans of a filter.
+    /// Returns the numbers from -3 to 9 that are in the spans of a filter.
     fn found(filter: &Arc<dyn PhysicalExpr>) -> Option<Vec<i64>> {
         let spans = spans_of(filter, 0, &DataType::Int64)?;
         let within = |number: &i64| match key::of_scalar(&(*number).into(), &DataType::Int64) {

@@ -15,7 +15,7 @@ use arrow::datatypes::{
 use datafusion::common::{Result, ScalarValue, exec_err};
 use sluicegate_index::key::{NULL, write_number};
 
-/// The name of a type in index objects, if its values have keys. All types of text have the same name.
+/// Returns the name of a type in index objects, if its values have keys. All types of text have the same name.
 #[must_use]
 pub fn type_name(data_type: &DataType) -> Option<String> {
     match data_type {
@@ -53,7 +53,7 @@ pub enum Keys {
 type Bits = [u8; 9];
 
 impl Keys {
-    /// The keys of a column.
+    /// Returns the keys of a column.
     ///
     /// # Errors
     ///
@@ -124,8 +124,8 @@ where
 /// The first byte of keys of floating-point numbers.
 const FIXED: u8 = 0x80;
 
-/// The key of a double. Read as an integer, the bits of numbers sort as the numbers do, once those of negative
-/// numbers are inverted.
+/// Returns the key of a double. Read as an integer, the bits of numbers sort as the numbers do, once those of
+/// negative numbers are inverted.
 fn of_f64(number: f64) -> Bits {
     let bits = number.to_bits();
     let ordered = if number.is_sign_negative() { !bits } else { bits | 1 << 63 };
@@ -134,7 +134,7 @@ fn of_f64(number: f64) -> Bits {
     key
 }
 
-/// The key of a 32-bit number, like [`of_f64`]; the last bytes are zero.
+/// Returns the key of a 32-bit number, like [`of_f64`]; the last bytes are zero.
 fn of_f32(number: f32) -> Bits {
     let bits = number.to_bits();
     let ordered = if number.is_sign_negative() { !bits } else { bits | 1 << 31 };
@@ -155,7 +155,7 @@ pub enum Constant {
     Between(Vec<u8>, Vec<u8>),
 }
 
-/// A constant that is compared with a column of a type; none if the two have different types.
+/// Returns a constant that is compared with a column of a type, or `None` if the two have different types.
 #[must_use]
 pub fn of_scalar(value: &ScalarValue, column: &DataType) -> Option<Constant> {
     if value.is_null() {

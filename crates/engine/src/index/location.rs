@@ -19,13 +19,13 @@ use url::Url;
 use crate::context::index_location::IndexLocation;
 use crate::store::endpoints::bucket_of;
 
-/// The tag in names for a version of a data object; none if its store has no entity tags.
+/// Returns the tag in names for a version of a data object, or `None` if its store has no entity tags.
 #[must_use]
 pub fn version_of(object: &ObjectMeta) -> Option<Tag> {
     Some(Tag::of_version(e_tag(object)?, object.size))
 }
 
-/// The entity tag of an object without quotes. Some stores quote it in headers but not in listings.
+/// Returns the entity tag of an object without quotes. Some stores quote it in headers but not in listings.
 #[must_use]
 pub fn e_tag(object: &ObjectMeta) -> Option<&str> {
     object.e_tag.as_deref().map(|tag| tag.trim_matches('"'))
@@ -40,8 +40,8 @@ pub struct IndexRoot {
 }
 
 impl IndexRoot {
-    /// The location of the indexes of `data`, a bucket, where `location` is the session's `sluice.index_location`:
-    /// empty, or a URL.
+    /// Returns the location of the indexes of `data`, a bucket, where `location` is the session's
+    /// `sluice.index_location`: empty, or a URL.
     ///
     /// # Errors
     ///
@@ -66,13 +66,13 @@ impl IndexRoot {
         Ok(Self { store: ObjectStoreUrl::parse(format!("s3://{bucket}"))?, root })
     }
 
-    /// The folder of the indexes of a data object, or of those of the objects in a folder.
+    /// Returns the folder of the indexes of a data object, or of those of the objects in a folder.
     #[must_use]
     pub fn folder(&self, data: &Path) -> Path {
         self.root.parts().chain(data.parts()).collect()
     }
 
-    /// The data object of an index object, if its name is one of ours.
+    /// Returns the data object of an index object, if its name is one of ours.
     #[must_use]
     pub fn data(&self, index: &Path) -> Option<Path> {
         let mut parts: Vec<PathPart<'_>> = index.prefix_match(&self.root)?.collect();
@@ -80,26 +80,26 @@ impl IndexRoot {
         Some(parts.into_iter().collect())
     }
 
-    /// The URL of a path, for users.
+    /// Returns the URL of a path, for users.
     #[must_use]
     pub fn url(&self, path: &Path) -> String {
         format!("{}/{path}", self.store.as_str().trim_end_matches('/'))
     }
 }
 
-/// The name of the index of a column of some version of an object.
+/// Returns the name of the index of a column of some version of an object.
 #[must_use]
 pub fn name_of(column: &str, version: Tag, format: Tag) -> Name {
     Name::new(PathPart::from(column).as_ref().to_owned(), version, format)
 }
 
-/// Parses the name of an index object; none for other objects.
+/// Parses the name of an index object. Returns `None` for other objects.
 #[must_use]
 pub fn parse(path: &Path) -> Option<Name> {
     Name::parse(path.filename()?)
 }
 
-/// The path of a name in the folder of a data object.
+/// Returns the path of a name in the folder of a data object.
 #[must_use]
 pub fn path_in(folder: &Path, name: &Name) -> Path {
     // The column is already encoded.
@@ -108,7 +108,7 @@ pub fn path_in(folder: &Path, name: &Name) -> Path {
     Path::parse(&whole).unwrap_or_else(|_| Path::from(whole))
 }
 
-/// The column of a name.
+/// Returns the column of a name.
 #[must_use]
 pub fn column_of(name: &Name) -> String {
     percent_decode_str(name.column()).decode_utf8_lossy().into_owned()

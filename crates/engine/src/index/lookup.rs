@@ -25,7 +25,7 @@ const TAIL_BYTES: u64 = 16 * 1024;
 /// KiB.
 const TOP_SHARE: u64 = 512;
 
-/// The bytes that are read of an index object of some size to get its top.
+/// Returns the bytes that are read of an index object of some size to get its top.
 #[must_use]
 pub fn top_bytes(size: u64) -> u64 {
     (size / TOP_SHARE).max(TAIL_BYTES).min(size)
@@ -131,7 +131,7 @@ impl OpenIndex {
         Ok(())
     }
 
-    /// The places of the records with a key in some spans, in the order of the data object.
+    /// Returns the places of the records with a key in some spans, in the order of the data object.
     ///
     /// # Errors
     ///

@@ -8,26 +8,25 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | [`location`] | the names and locations of index objects |
+//! | [`discovery`] | the indexes of a table, from one listing |
 //! | [`key`] | values as bytes that sort as the values do |
 //! | [`filter`] | a filter on a column, as ranges of such bytes |
-//! | [`name`] | the names and locations of index objects |
-//! | [`format`](mod@format) | the formats of indexed objects: records and their places |
-//! | [`csv_text`] | the options of a CSV table that determine its records |
-//! | [`records`], [`json_records`] | the beginnings and ends of the records of a text |
-//! | [`lines`] | the check that each record of a CSV object is a line to any reader |
+//! | [`scale`] | keys as numbers, to interpolate between them |
+//! | [`lookup`] | reading the part of an index object that a filter needs |
+//! | [`estimate`] | the share of an object that a filter selects, from the top of an index |
+//! | [`read_plan`] | the requests for the records that an index leads to |
+//! | [`scan`] | the scan that reads only these records; [`one_file`] reads a single file |
+//! | [`record_ranges`] | some records of an object, presented as an object |
+//! | [`record_boundaries`] | the check that ranges are whole records |
 //! | [`rows`] | the rows of a Parquet object, and the cost of reading some of them |
+//! | [`create`] | an index object from a data object, in one pass |
 //! | [`sort`] | sorting more entries than memory holds |
 //! | [`cover`] | the check that records follow each other without a gap |
-//! | [`create`] | an index object from a data object, in one pass |
-//! | [`found`] | the indexes of a table, from one listing |
-//! | [`estimate`] | the share of an object that a filter selects, from the top of an index |
-//! | [`inside`] | the reads of a store that answers a statement by indexes itself |
-//! | [`scale`] | keys as numbers, to interpolate between them |
-//! | [`reading`] | the requests for the records that an index leads to |
-//! | [`lookup`] | reading the part of an index object that a filter needs |
-//! | [`manage`] | creating, listing, verifying and dropping the indexes of a table |
 //!
-//! The layout of index objects is a crate of its own, `sluicegate-index`.
+//! The layout of index objects is a crate of its own, `sluicegate-index`. The folder `text` finds the records of CSV
+//! and JSON. Statements about indexes are in `engine/index_statements.rs`, and the strategy is in
+//! `optimizer/index.rs`: this folder must not use scans with S3 Select, statistics or the catalog.
 //!
 //! An index is used only if all of these hold:
 //!

@@ -9,7 +9,7 @@ use crate::store::ranges::PIECE_BYTES;
 pub struct ReadPlan {
     /// The number of bytes that cost as much as a request.
     pub request: u64,
-    /// The most ranges in one request, at least 1.
+    /// The maximum number of ranges in one request, at least 1.
     pub ranges_per_request: u32,
     /// The longest gap in bytes between two records that is read rather than skipped.
     pub gap: u64,
@@ -33,13 +33,13 @@ impl ReadPlan {
         Self::new(self.request, 1)
     }
 
-    /// The cost of so many requests and bytes, in bytes.
+    /// Returns the cost of this many requests and bytes, in bytes.
     #[must_use]
     pub fn weight(&self, requests: f64, bytes: f64) -> f64 {
         bytes + requests * self.request as f64
     }
 
-    /// The number of requests for so many ranges with so many bytes in total.
+    /// Returns the number of requests for this many ranges with this many bytes in total.
     #[must_use]
     pub fn requests(&self, ranges: f64, bytes: f64) -> f64 {
         if self.ranges_per_request <= 1 {
@@ -50,7 +50,7 @@ impl ReadPlan {
         of_ranges.max(bytes / PIECE_BYTES as f64).max(ranges.min(1.0)).min(ranges)
     }
 
-    /// The bytes of the answers in addition to those of the object.
+    /// Returns the bytes of the answers in addition to those of the object.
     #[must_use]
     pub fn overhead(&self, ranges: f64) -> f64 {
         if self.ranges_per_request > 1 {

@@ -62,13 +62,13 @@ impl Borders {
         Self { ranges, ends, header, size, number: 0, at: None }
     }
 
-    /// The total length of the ranges in bytes.
+    /// Returns the total length of the ranges in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// The ranges to fetch: each range with the byte before it, which the check needs.
+    /// Returns the ranges to fetch: each range with the byte before it, which the check needs.
     #[must_use]
     pub fn to_read(&self) -> Vec<Range<u64>> {
         self.ranges.iter().map(|range| range.start.saturating_sub(1)..range.end).collect()

@@ -24,7 +24,7 @@ pub struct RecordRanges {
     fetch: Arc<Fetch>,
     before: Bytes,
     borders: Borders,
-    /// The most ranges in one request.
+    /// The maximum number of ranges in one request.
     together: u32,
     /// The bytes of the ranges, if they are already fetched.
     fetched: Option<Vec<Bytes>>,
@@ -73,7 +73,7 @@ impl RecordRanges {
     }
 }
 
-/// The place where a range of an object cuts a record; none for other errors.
+/// Returns the place where a range of an object cuts a record, or `None` for other errors.
 #[must_use]
 pub fn within_record(error: &Error) -> Option<WithinRecord> {
     match error {

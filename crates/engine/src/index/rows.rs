@@ -72,7 +72,7 @@ fn as_bytes(count: &Count) -> u64 {
     count.value() as u64
 }
 
-/// A source of a single column, with readers of a store and without any filter.
+/// Returns a source of a single column, with readers of a store and without any filter.
 fn of_column(
     column: &Column,
     scan: &FileScanConfig,
@@ -92,8 +92,8 @@ fn of_column(
     }
 }
 
-/// The average number of bytes that must be read for a row: one page of each column, or the whole column chunk if
-/// there is no page index.
+/// Returns the average number of bytes that must be read for a row: one page of each column, or the whole column
+/// chunk if there is no page index.
 fn row_bytes(footer: &ParquetMetaData) -> u64 {
     let (mut bytes, mut rows) = (0.0, 0.0);
     for (number, group) in footer.row_groups().iter().enumerate() {
@@ -114,7 +114,7 @@ fn row_bytes(footer: &ParquetMetaData) -> u64 {
     if rows > 0.0 { (bytes / rows).ceil() as u64 } else { 0 }
 }
 
-/// A selection of some rows of an object with `rows` rows, by their places in order.
+/// Returns a selection of some rows of an object with `rows` rows, by their places in order.
 #[must_use]
 pub fn selection(places: &[RecordLocation], rows: u64) -> RowSelection {
     let number = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);

@@ -18,7 +18,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The scale of the keys between two, for a column whose type has this name in index objects.
+    /// Returns the scale of the keys between two, for a column whose type has this name in index objects.
     #[must_use]
     pub fn between(type_name: &str, low: &[u8], high: &[u8]) -> Self {
         match type_name {
@@ -29,7 +29,7 @@ impl Scale {
         }
     }
 
-    /// The number for a key, as exact as its first bytes allow.
+    /// Returns the number for a key, as exact as its first bytes allow.
     #[must_use]
     pub fn at(self, key: &[u8]) -> f64 {
         if key == NULL {

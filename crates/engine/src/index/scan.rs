@@ -139,13 +139,13 @@ impl IndexedSource {
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build())
     }
 
-    /// The look-up of the scan.
+    /// Returns the look-up of the scan.
     #[must_use]
     pub fn lookup(&self) -> &IndexLookup {
         &self.asked
     }
 
-    /// The source that reads whole objects.
+    /// Returns the source that reads whole objects.
     #[must_use]
     pub fn inner(&self) -> &Arc<dyn FileSource> {
         &self.inner
@@ -169,7 +169,7 @@ impl IndexedSource {
         Ok(Self { bound: Some(bound), ..self.clone() })
     }
 
-    /// The number of columns that a source reads, and the number of all columns.
+    /// Returns the number of columns that a source reads, and the number of all columns.
     #[must_use]
     pub fn width(source: &dyn FileSource) -> (usize, usize) {
         let all = source.table_schema().file_schema().fields().len();
@@ -556,7 +556,7 @@ impl Shared {
 
 type RowsFuture = Result<futures::stream::BoxStream<'static, Result<arrow::array::RecordBatch>>>;
 
-/// The places that are in both lists. Both lists are sorted.
+/// Returns the places that are in both lists. Both lists are sorted.
 fn in_both(a: &[RecordLocation], b: &[RecordLocation]) -> Vec<RecordLocation> {
     let mut others = b.iter().peekable();
     let is_in_others = |place: &&RecordLocation| {

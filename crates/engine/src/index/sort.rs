@@ -78,7 +78,7 @@ impl Sorter {
         self.entries.sort_unstable_by(|a, b| (key(a), a.place).cmp(&(key(b), b.place)));
     }
 
-    /// The entries in order: by key, then by place.
+    /// Returns the entries in order: by key, then by place.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ pub enum Sorted {
 }
 
 impl Sorted {
-    /// The next entry; none after the last.
+    /// Returns the next entry, or `None` after the last.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ fn ended() -> io::Error {
     io::ErrorKind::UnexpectedEof.into()
 }
 
-/// A number in LEB128; none at the end of the run.
+/// Returns a number in LEB128, or `None` at the end of the run.
 fn number_from(run: &mut BufReader<File>) -> io::Result<Option<u64>> {
     let mut bytes = Vec::with_capacity(10);
     loop {

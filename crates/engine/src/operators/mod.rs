@@ -5,12 +5,16 @@
 //! | [`s3_aggregate`] | aggregates that the store computes |
 //! | [`s3_group_by`] | aggregates by group that the store computes |
 //! | [`top_k_sample`] | ORDER BY … LIMIT that bounds its scan by a sample |
-//! | [`switch`], [`switch_prune`], [`switch_drain`] | the switch of a query, the rows that cross it, and the groups that it holds |
+//! | [`switch_exec`] | the switch of a query, above all operators that cross it |
+//! | [`switch_prune`], [`switch_drain`] | the rows that cross the switch, and the groups that it holds |
 //! | [`StagedWriteExec`] | writes that become visible only if all of them succeed |
-//! | [`ForgetfulExec`] | hides properties that DataFusion derives wrongly |
 //!
-//! `explicit_nulls`, `one_batch` and `partitioned_sink` change what the sinks below a [`StagedWriteExec`] write.
-//! `switch_crossing`, `switch_run` and `switch_snapshot` run the switch, `top_k_run` the sample.
+//! [`sampling`] plans and runs samples, and `top_k_run` searches within their bounds. [`switch`] configures the
+//! switch; `switch_crossing`, `switch_run` and `switch_snapshot` run it. [`partial_state`] converts the answers of a
+//! store to states of aggregates. `explicit_nulls`, `one_batch` and `partitioned_sink` change what the sinks below a
+//! [`StagedWriteExec`] write. [`skyline`] is the SQL function of SKYLINE OF.
+//!
+//! An operator must not decide whether it is used: the folder `optimizer` does, and this folder must not use it.
 
 mod explicit_nulls;
 mod one_batch;

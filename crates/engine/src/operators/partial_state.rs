@@ -86,14 +86,14 @@ pub struct StateExpr {
     function: Aggregate,
     /// The FILTER clause: the condition on rows that count.
     filter: Option<Expr>,
-    /// The aggregated value; none if rows are counted.
+    /// The aggregated value, or `None` if rows are counted.
     value: Option<Expr>,
     data_type: DataType,
     nullable: bool,
 }
 
 impl StateExpr {
-    /// A count of all rows.
+    /// Returns a count of all rows.
     #[must_use]
     pub fn rows() -> Self {
         Self {
@@ -105,7 +105,7 @@ impl StateExpr {
         }
     }
 
-    /// The state of all rows, or of the rows for which a condition is TRUE. Other rows contribute NULL.
+    /// Returns the state of all rows, or of the rows for which a condition is TRUE. Other rows contribute NULL.
     #[must_use]
     pub fn over(&self, rows: Option<&Expr>) -> Expr {
         let counted = rows.into_iter().chain(&self.filter).cloned().reduce(Expr::and);
@@ -131,7 +131,7 @@ impl StateExpr {
         matches!(self.data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
     }
 
-    /// The column of an answer with this state. Counts are not nullable.
+    /// Returns the column of an answer with this state. Counts are not nullable.
     #[must_use]
     pub fn field(&self, number: usize) -> Field {
         Field::new(format!("_{}", number + 1), self.data_type.clone(), self.nullable)
@@ -152,8 +152,8 @@ pub struct PartialStates {
 }
 
 impl PartialStates {
-    /// The states of the aggregates of `partial`; the inner error is the reason if the store cannot compute each of
-    /// them exactly. It can compute COUNT, SUM, AVG, MIN and MAX, with or without FILTER.
+    /// Returns the states of the aggregates of `partial`; the inner error is the reason if the store cannot compute
+    /// each of them exactly. It can compute COUNT, SUM, AVG, MIN and MAX, with or without FILTER.
     ///
     /// MIN and MAX of doubles are computed locally, because the two sides do not agree on NaN and -0.0.
     ///
@@ -192,7 +192,7 @@ struct StateColumns<'a> {
 }
 
 impl StateColumns<'_> {
-    /// The columns that make up an aggregate's partial state; `None` if the store cannot compute it.
+    /// Returns the columns that make up an aggregate's partial state, or `None` if the store cannot compute it.
     fn add_aggregate(
         &mut self,
         aggregate: &AggregateFunctionExpr,

@@ -123,7 +123,7 @@ impl S3AggregateExec {
         &self.partial
     }
 
-    /// The shape of this node, for predictions.
+    /// Returns the shape of this node, for predictions.
     ///
     /// # Errors
     ///

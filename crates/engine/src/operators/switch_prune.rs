@@ -24,8 +24,8 @@ use crate::operators::switch::{LateColumns, SwitchPlan};
 /// master) does not need: `Q(prune(rows)) == Q(rows)`. If the switch holds sums of dropped rows,
 /// [`SwitchDrainExec`](super::switch_drain::SwitchDrainExec) reads them at the end.
 ///
-/// Only the columns that the query computes with cross the switch, and the row's identifier. The other columns are
-/// fetched for the rows that it let pass ([`LateColumns`]).
+/// Only the row's identifier and the columns that the query computes with cross the switch. The other columns are
+/// fetched for the rows that pass ([`LateColumns`]).
 ///
 /// Schema, partitioning and order are those of the input. The node is plain data; the state of the switch belongs to
 /// one execution of the [`SwitchExec`](super::switch_exec::SwitchExec) above. Without one, only the rows of a single

@@ -154,7 +154,7 @@ impl ExecutionPlan for TopKSampleExec {
         }
         for metric in asked(self.run.key_metrics()) {
             metrics.push(match metric.value() {
-                // The columns are those of the sample, with another condition.
+                // These statements have the columns of the sample, but another condition.
                 MetricValue::Custom { name, value } if name == "sent" => {
                     let (name, value) = ("sent_for_keys".into(), Arc::clone(value));
                     let value = MetricValue::Custom { name, value };

@@ -107,7 +107,7 @@ pub(super) fn question(
     Ok(Some(EndpointChoice { endpoint, question }))
 }
 
-/// Returns the keys that a scan is expected to send; `None` if none reach it or the session does not want them sent.
+/// Returns the keys that a scan is expected to send; `None` if none reach it or the session disables sending them.
 pub(super) fn expected_of_scan(
     scan: &Plan,
     source: &S3SelectSource,

@@ -154,7 +154,7 @@ impl Join {
     /// Returns true if the build side is a whole table too large for a list of selected values. Its keys then usually
     /// include all keys of the probe side.
     fn is_unconstrained(&self) -> bool {
-        /// Most rows of such a list.
+        /// The maximum number of rows of such a list.
         const LIST: f64 = 10_000.0;
         self.whole.is_some_and(|rows| rows > LIST)
     }

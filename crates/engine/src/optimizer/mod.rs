@@ -12,10 +12,13 @@
 //! | [`ClearNames`] | around each `FilterPushdown` | that rule finds columns by name, which may be ambiguous |
 //! | [`StagedWrites`] | last | it only wraps writes, and no rule may put anything between the two |
 //!
-//! An operator with a choice has a file that offers its strategies (`scan.rs`, `aggregate.rs`, `group_by.rs`,
-//! `top_k.rs`) and a line in `choose.rs`. `join.rs` decides about scans below joins and comes before them. `index.rs`
-//! is a strategy of scans. `turning.rs` keeps two strategies of a scan open until run time. No other rule replaces a
-//! plan by a cheaper one.
+//! Read `choose.rs` first. An operator with a choice has a line there and a file that offers its strategies:
+//! `scan.rs`, `aggregate.rs`, `group_by.rs` and `top_k.rs`. `join.rs` decides about scans below joins and comes
+//! before them; `key_paths.rs` and `equal_keys.rs` find the scans that keys of joins reach. `index.rs` is a strategy
+//! of scans. `adaptive.rs` keeps two strategies of a scan open until run time. No other rule replaces a plan by a
+//! cheaper one.
+//!
+//! This folder must not use the catalog or the folder `engine`, and it sends no requests.
 
 mod adaptive;
 mod aggregate;

@@ -22,7 +22,7 @@ pub struct DynamicFilter {
 /// Facts about the keys of a join that are known before the keys arrive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DynamicKeys {
-    /// The estimated number of keys if the build side had no filter; none if there is no estimate.
+    /// The estimated number of keys if the build side had no filter, or `None` if there is no estimate.
     pub domain: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ impl DynamicFilter {
         Self { filter, keys: None }
     }
 
-    /// The expression ids of the dynamic filters inside.
+    /// Returns the expression ids of the dynamic filters inside.
     #[must_use]
     pub fn ids(&self) -> Vec<u64> {
         self.parts().iter().filter_map(|part| part.expression_id()).collect()

@@ -30,7 +30,7 @@ pub(crate) fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn Exec
     Transformed::yes(DataSourceExec::from_data_source(config))
 }
 
-/// A Parquet source without pruning by such conditions; none if the source has no such condition.
+/// Returns a Parquet source without pruning by such conditions, or `None` if the source has no such condition.
 #[must_use]
 pub(crate) fn distrusting(source: &Arc<dyn FileSource>) -> Option<Arc<dyn FileSource>> {
     let source = source.downcast_ref::<ParquetSource>()?;

@@ -22,8 +22,8 @@ pub struct TableFormat {
 }
 
 impl TableFormat {
-    /// The format of a scan that DataFusion planned; `None` if S3 Select cannot read such files exactly as DataFusion
-    /// does.
+    /// Returns the format of a scan that DataFusion planned, or `None` if S3 Select cannot read such files exactly as
+    /// DataFusion does.
     #[must_use]
     pub fn from_scan(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
@@ -63,7 +63,7 @@ impl TableFormat {
         None
     }
 
-    /// The format in the terms of the cost model.
+    /// Returns the format in the terms of the cost model.
     #[must_use]
     pub fn stored(&self) -> Format {
         match self.input.format {
@@ -73,7 +73,7 @@ impl TableFormat {
         }
     }
 
-    /// The name of the format, in lower case.
+    /// Returns the name of the format, in lower case.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.input.format {
@@ -96,8 +96,8 @@ impl TableFormat {
         lines && self.input.compression == Compression::None
     }
 
-    /// The input serialization for a range that starts at `start`. Only the first range has the header, and only a
-    /// whole file can have record delimiters in quotes.
+    /// Returns the input serialization for a range that starts at `start`. Only the first range has the header, and
+    /// only a whole file can have record delimiters in quotes.
     #[must_use]
     pub fn input_at(&self, start: u64, whole: bool) -> InputSerialization {
         let mut input = self.input.clone();
@@ -111,7 +111,7 @@ impl TableFormat {
     }
 }
 
-/// The CSV options of a request; `None` where DataFusion's reader and a store read some text differently:
+/// Returns the CSV options of a request, or `None` where DataFusion's reader and a store read some text differently:
 ///
 /// * With `truncated_rows`, DataFusion fills short rows with NULL and refuses long ones; stores have no such option.
 ///   Without it DataFusion refuses both, so the request sets strict fields.

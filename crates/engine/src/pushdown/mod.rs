@@ -1,11 +1,15 @@
-//! From DataFusion's expressions to S3 Select: what a store can evaluate, and the statement that asks for it.
+//! From DataFusion's expressions to S3 Select: what a store can evaluate, and the statement that requests it.
 //!
-//! 1. [`format`]: a table's files as S3 Select sees them.
+//! Reading order:
+//!
+//! 1. [`format`](mod@format): the format of a table's files, as requests describe it.
 //! 2. [`predicate`]: physical expressions as S3 Select expressions, exact or as a superset.
 //! 3. [`statement`]: the SELECT of a scan and the schema of its answer.
-//! 4. [`terms`]: the operations that a statement makes the store evaluate, for the cost model.
+//! 4. [`terms`]: the operations that a statement causes in the store, for the cost model.
+//! 5. [`dynamic_filters`] and [`float_bounds`]: filters whose values arrive at run time, and bounds of floats that no
+//!    scan may rely on.
 //!
-//! Nothing here sends a request.
+//! This folder must not send requests. It must not use endpoints, indexes or scans.
 
 pub(crate) mod dynamic_filters;
 pub(crate) mod float_bounds;

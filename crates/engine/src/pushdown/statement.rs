@@ -27,8 +27,8 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// A scan of some columns of a file schema, in that order; `None` if the values of a column cannot be sent as
-    /// text and read back unchanged.
+    /// Returns a scan of some columns of a file schema, in that order, or `None` if the values of a column cannot be
+    /// sent as text and read back unchanged.
     #[must_use]
     pub fn scan(
         profile: &StoreCapabilities,
@@ -102,8 +102,8 @@ impl Statement {
         Self { query, output, answer, counts_rows: false }
     }
 
-    /// The groups of the rows that pass a filter, with their keys and then their aggregates, which are called `_1`,
-    /// `_2`, …. Without keys, all rows are one group. The answer may split a group into several rows.
+    /// Returns the groups of the rows that pass a filter, with their keys and then their aggregates, which are called
+    /// `_1`, `_2`, …. Without keys, all rows are one group. The answer may split a group into several rows.
     #[must_use]
     pub fn groups(
         keys: Vec<GroupKey>,
@@ -130,13 +130,13 @@ impl Statement {
         Self { query, output, answer, counts_rows: false }
     }
 
-    /// The SQL text of the statement.
+    /// Returns the SQL text of the statement.
     #[must_use]
     pub fn sql(&self) -> String {
         self.query.to_string()
     }
 
-    /// The request for an object, or for the bytes `start .. end` of it.
+    /// Returns the request for an object, or for the bytes `start .. end` of it.
     #[must_use]
     pub fn request(&self, format: &TableFormat, range: Option<(u64, u64)>) -> SelectRequest {
         let start = range.map_or(0, |(start, _)| start);
@@ -179,8 +179,8 @@ fn json() -> OutputSerialization {
     OutputSerialization::Json { record_delimiter: "\n".to_owned() }
 }
 
-/// The output format: CSV, unless NULL and the empty string must be distinguished. Values of JSON objects are sent as
-/// JSON, so that the reader that would parse the object parses the answer.
+/// Returns the output format: CSV, unless NULL and the empty string must be distinguished. Values of JSON objects are
+/// sent as JSON, so that the reader that would parse the object parses the answer.
 fn output(style: ColumnStyle, answer: &Schema) -> OutputSerialization {
     let text = |data_type: &DataType| {
         matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
@@ -196,7 +196,7 @@ fn csv() -> OutputSerialization {
     OutputSerialization::Csv(CsvOutput::default())
 }
 
-/// The class of types that a store profile lists a data type under.
+/// Returns the class of types that a store profile lists a data type under.
 pub(crate) fn class(data_type: &DataType) -> TypeClass {
     match data_type {
         DataType::Boolean => TypeClass::Bool,

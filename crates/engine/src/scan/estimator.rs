@@ -1,6 +1,7 @@
 //! Estimates that a scan needs while it runs.
 //!
-//! The estimates come from statistics and indexes, which lie above scans. So the session carries them.
+//! The estimates come from statistics and indexes, which belong to higher folders. Therefore the session carries an
+//! implementation of [`ScanEstimator`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::context::config_extension::carried;
 
 /// Estimates the demand of a scan.
 pub(crate) trait ScanEstimator: fmt::Debug + Send + Sync {
-    /// What a Select scan of these files requests when they are opened.
+    /// Returns the demand of a Select scan of these files at the time when they are opened.
     fn open_demand(
         &self,
         config: &FileScanConfig,
@@ -23,7 +24,7 @@ pub(crate) trait ScanEstimator: fmt::Debug + Send + Sync {
         options: &ConfigOptions,
     ) -> ScanDemand;
 
-    /// The average bytes of a record of a scan's files.
+    /// Returns the average bytes of a record of a scan's files.
     fn record_bytes(&self, config: &FileScanConfig, source: &S3SelectSource) -> f64;
 }
 
@@ -32,13 +33,13 @@ pub(crate) trait ScanEstimator: fmt::Debug + Send + Sync {
 pub(crate) struct SessionEstimator(Arc<dyn ScanEstimator>);
 
 impl SessionEstimator {
-    /// A session's estimator.
+    /// Creates the entry for a session's configuration.
     #[must_use]
     pub(crate) fn new(estimator: Arc<dyn ScanEstimator>) -> Self {
         Self(estimator)
     }
 
-    /// The estimator of the session with these options.
+    /// Returns the estimator of the session with these options.
     ///
     /// # Errors
     ///

@@ -40,7 +40,7 @@ pub struct GetScan {
 }
 
 impl GetScan {
-    /// The scan as DataFusion planned it; `None` if it computes expressions.
+    /// Returns the scan as DataFusion planned it, or `None` if it computes expressions.
     #[must_use]
     pub fn from_scan(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
@@ -136,7 +136,7 @@ impl GetScan {
         }
     }
 
-    /// DataFusion's own source of the files.
+    /// Returns DataFusion's own source of the files.
     #[must_use]
     pub fn source(&self) -> &Arc<dyn FileSource> {
         &self.source

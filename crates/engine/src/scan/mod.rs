@@ -1,18 +1,17 @@
-//! The scans of tables: through S3 Select, through indexes, or with GET by DataFusion's own sources.
+//! The scans of tables: with S3 Select, with GET by DataFusion's own sources, or with both.
 //!
-//! Read in this order:
+//! Reading order:
 //!
-//! 1. `s3_scan`, `s3_select`: the node of a plan and its source of statements. `snapshot` and `statement` fix the
-//!    statement of a file, `predicate` and `partial_state` translate expressions, `format` describes the files, and
-//!    `opener` reads a file and falls back to GET.
-//! 2. `get`, `one_file`, `pinned`, `stored_types`: the same rows with GET. `turning` switches between GET and Select
-//!    at run time.
-//! 3. `keys`, `arriving`: the keys of joins that reach a scan while it runs.
-//! 4. `indexed`, `many_ranges`, `record_ranges`, `borders`: the index scan and its ranges.
-//! 5. `named`: DataFusion's sources of text, with checked bytes and errors that give the place. Its parts are
-//!    `watched`, `quotes`, `whole_records`, `record_limit`, `csv_times`, `json_rows`, `whole_numbers`,
-//!    `surrogate_pairs`, `byte_order_mark` and `undeclared_keys`.
-//! 6. `footer_statistics`, `float_bounds`: statistics of Parquet that DataFusion would trust too much.
+//! 1. [`s3_scan`]: the node of a plan. [`s3_select`]: its source of statements. [`subject`] names scans in decisions.
+//! 2. [`snapshot`]: the statement and the filters of one open of a file. [`opener`] reads the file and falls back to
+//!    GET.
+//! 3. [`get`]: the same rows with GET. [`stored_types`] checks the types in Parquet files, and [`output_exprs`]
+//!    rewrites expressions over the output of a scan.
+//! 4. [`adaptive`]: a scan that may change from GET to Select at run time. [`estimator`] supplies its predictions.
+//! 5. [`keys`]: keys of joins that reach a scan while it runs. [`rerun`] lets a scan run a second time.
+//!
+//! The index scan is in the folder `index`. This folder must not use statistics, physical operators or optimizer
+//! rules.
 
 pub(crate) mod adaptive;
 pub(crate) mod estimator;

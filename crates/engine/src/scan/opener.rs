@@ -41,14 +41,14 @@ pub struct FileSelect {
     pub bucket: String,
     /// The format of the files.
     pub format: TableFormat,
-    /// The most rows in a batch.
+    /// The maximum number of rows in a batch.
     pub batch_size: usize,
     /// The idle timeout of a statement; none to use the endpoint's.
     pub idle_timeout: Option<Duration>,
 }
 
 impl FileSelect {
-    /// The bucket of a scan.
+    /// Returns the bucket of a scan.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl FileSelect {
         bucket.ok_or_else(|| exec_datafusion_err!("{} is not an S3 bucket", url.as_str()))
     }
 
-    /// The object store of a scan.
+    /// Returns the object store of a scan.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ struct Shared {
     schema: SchemaRef,
     limit: Option<usize>,
     metrics: NodeMetrics,
-    /// Facts about the keys of joins above; none if no keys will arrive.
+    /// Facts about the keys of joins above, or `None` if no keys will arrive.
     keys: Option<Arc<KeysAtOpen>>,
 }
 
@@ -156,7 +156,7 @@ struct Shared {
 pub(crate) const PREFETCH: usize = 1;
 
 impl Shared {
-    /// The parts of a file with the key filters of each; nothing if no row can match a key.
+    /// Returns the parts of a file with the key filters of each; nothing if no row can match a key.
     async fn keys(&self, file: PartitionedFile) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
         let Some(keys) = &self.keys else { return Ok(vec![(file, Vec::new())]) };
         let opening = Opening {
@@ -169,7 +169,7 @@ impl Shared {
         keys.parts(opening, &file).await
     }
 
-    /// The statement and filters for now, including `keys`.
+    /// Returns the statement and filters for now, including `keys`.
     fn snapshot(&self, keys: &[Filter]) -> Result<ScanSnapshot> {
         self.source.snapshot(&self.select.endpoint, self.limit, keys)
     }
@@ -280,7 +280,8 @@ impl Open {
         }
     }
 
-    /// The rows of the answer. If the answer breaks off for good, the remaining rows are read from the object.
+    /// Returns the rows of the answer. If the answer breaks off for good, the remaining rows are read from the
+    /// object.
     fn selected(self, stream: SelectStream, tally: Tally) -> Rows {
         enum State {
             Select(Box<SelectStream>, Box<Tally>),
@@ -366,7 +367,7 @@ impl Open {
     }
 }
 
-/// The number in an answer that is a single count.
+/// Returns the number in an answer that is a single count.
 fn one_count(batches: &[RecordBatch]) -> Result<usize, String> {
     let counts = batches.iter().flat_map(|it| it.column(0).as_primitive::<Int64Type>().iter());
     match counts.collect::<Vec<_>>().as_slice() {

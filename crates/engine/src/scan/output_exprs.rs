@@ -8,7 +8,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::ProjectionExprs;
 
-/// The expression over the output of a scan; none if it needs a column that the scan does not return.
+/// Returns the expression over the output of a scan, or `None` if it needs a column that the scan does not return.
 ///
 /// Unlike [`ProjectionExprs::project_expr`], it also finds expressions that the scan computes.
 pub(crate) fn over_output(

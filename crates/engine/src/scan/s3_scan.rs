@@ -37,7 +37,7 @@ use crate::store::metrics::NodeMetrics;
 use crate::store::query_counters::QueryCounters;
 use crate::text::located_errors::conforming_opener;
 
-/// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or a [`AdaptiveSource`].
+/// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or an [`AdaptiveSource`].
 ///
 /// A [`FileSource`] is opened without the task's context, which holds the endpoint; a [`DataSource`] is opened with
 /// it. Everything else is delegated to the [`FileScanConfig`] inside.
@@ -47,20 +47,20 @@ pub struct S3Scan {
 }
 
 impl S3Scan {
-    /// A node that scans the files of `config`, whose source must be one of these.
+    /// Returns a node that scans the files of `config`, whose source must be one of these.
     #[must_use]
     pub fn node(config: FileScanConfig) -> Arc<DataSourceExec> {
         DataSourceExec::from_data_source(Self { config: Arc::new(config) })
     }
 
-    /// The scan and its source, if that is an [`S3SelectSource`].
+    /// Returns the scan and its source, if that is an [`S3SelectSource`].
     #[must_use]
     pub fn parts(&self) -> Option<(&FileScanConfig, &S3SelectSource)> {
         let source = self.config.file_source().downcast_ref::<S3SelectSource>()?;
         Some((&self.config, source))
     }
 
-    /// The scan's source with the run-time state of a task.
+    /// Returns the scan's source with the run-time state of a task.
     fn bound(
         &self,
         siblings: Option<&Siblings>,
@@ -275,7 +275,7 @@ impl BoundSource {
         Self { source: self.source.in_batches(batch_size), ..self.clone() }
     }
 
-    /// The counters of a partition.
+    /// Returns the counters of a partition.
     pub(super) fn metrics(&self, partition: usize) -> NodeMetrics {
         let counters = Arc::clone(&self.counters);
         NodeMetrics::new(&self.endpoint, counters, self.source.metrics_set(), partition)
@@ -340,32 +340,33 @@ impl FileSource for BoundSource {
     }
 }
 
-/// The scan of a plan node whose source is of type `T`.
+/// Returns the scan of a plan node whose source is of type `T`.
 fn scan_by<T: FileSource>(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &T)> {
     let node = (node as &dyn Any).downcast_ref::<DataSourceExec>()?;
     let config = &node.data_source().downcast_ref::<S3Scan>()?.config;
     Some((config, config.file_source().downcast_ref::<T>()?))
 }
 
-/// The index scan of a plan node; none for other nodes.
+/// Returns the index scan of a plan node, or `None` for other nodes.
 #[must_use]
 pub fn as_index_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &IndexedSource)> {
     scan_by(node)
 }
 
-/// The Select scan of a plan node; none for other nodes.
+/// Returns the Select scan of a plan node, or `None` for other nodes.
 #[must_use]
 pub fn as_select_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &S3SelectSource)> {
     scan_by(node)
 }
 
-/// The adaptive scan of a plan node, which begins with GET and may change to Select; none for other nodes.
+/// Returns the adaptive scan of a plan node, which begins with GET and may change to Select, or `None` for other
+/// nodes.
 #[must_use]
 pub fn as_adaptive_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &AdaptiveSource)> {
     scan_by(node)
 }
 
-/// The files that a plan node scans, with a source of DataFusion or one of ours; none for other nodes.
+/// Returns the files that a plan node scans, with a source of DataFusion or one of ours, or `None` for other nodes.
 #[must_use]
 pub fn as_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     let source = (node as &dyn Any).downcast_ref::<DataSourceExec>()?.data_source();

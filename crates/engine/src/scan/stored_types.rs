@@ -66,7 +66,7 @@ pub(crate) async fn check(
     compare(&footer, declared, columns)
 }
 
-/// The footer of a Parquet object.
+/// Returns the footer of a Parquet object.
 ///
 /// # Errors
 ///
@@ -103,8 +103,8 @@ fn compare(
 #[derive(Debug)]
 pub(crate) struct StoredTypes([HashMap<String, Option<DataType>>; 2]);
 
-/// The types of columns by name; none for a name that two columns have. It is a map because an object may have
-/// 100,000 columns.
+/// Returns the types of columns by name, with `None` for a name that two columns have. It is a map because an object
+/// may have 100,000 columns.
 fn by_name(schema: &Schema) -> HashMap<String, Option<DataType>> {
     let mut types = HashMap::with_capacity(schema.fields().len());
     for field in schema.fields() {
@@ -115,7 +115,7 @@ fn by_name(schema: &Schema) -> HashMap<String, Option<DataType>> {
 }
 
 impl StoredTypes {
-    /// The types in a footer.
+    /// Returns the types in a footer.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ pub(crate) struct VerifiedGet {
 /// A layer that compares whole objects with their checksums. Stores offer no checksums of ranges.
 #[derive(Debug)]
 pub(crate) struct ChecksumStore {
-    /// The same store, with a header that requests checksums.
+    /// The store below, with a header in each GET that requests checksums.
     pub(crate) asking: Arc<dyn ObjectStore>,
     /// True if bytes cannot be damaged in transit, as with TLS.
     pub(crate) secure: bool,

@@ -72,8 +72,8 @@ impl ForcedStrategy {
 }
 
 impl<'a> Chooser<'a> {
-    /// Returns a chooser for operators over an endpoint. `options` are those of the session: the planner's, or, at
-    /// run time, those of the task context.
+    /// Returns a chooser for operators over an endpoint. `options` are the planner's, or at run time those of the
+    /// task context.
     #[must_use]
     pub(crate) fn for_endpoint(endpoint: &'a Endpoint, options: &ConfigOptions) -> Self {
         let objective = SluiceOptions::from_options(options).objective.into();

@@ -87,7 +87,7 @@ impl fmt::Display for InvalidResponse {
 
 impl From<InvalidResponse> for HttpError {
     fn from(misanswer: InvalidResponse) -> Self {
-        // Not asked again.
+        // Errors of this kind are not retried.
         let error = UserError {
             kind: ErrorKind::Unavailable,
             message: misanswer.to_string(),
@@ -231,7 +231,7 @@ fn entries(page: &[u8]) -> u64 {
     count("<Contents>") + count("<CommonPrefixes>")
 }
 
-/// Returns the tokens of this page, none for the first, and of the next page; none if there is no next page.
+/// Returns the tokens of this page, none for the first, and of the next page, which is none if there is no next page.
 fn check_page(
     request: &Uri,
     page: &[u8],

@@ -1,11 +1,18 @@
 //! Endpoints and objects: connections, object-store layers, staged writes, and counters per query.
 //!
-//! 1. [`endpoint`], [`endpoint_builder`], [`endpoints`]: a connected store and the buckets that each store serves.
-//! 2. [`registry`]: DataFusion's object stores for S3 buckets, created on first use, with every request counted.
-//! 3. Layers around an object store: [`version_pinned_store`], [`checksum_store`], [`stall_timeout`], [`misanswer`].
-//! 4. [`staging`]: objects that become visible together when a statement succeeds; [`local`]: files of this machine.
+//! Reading order:
 //!
-//! This folder knows bytes and requests, not scans or plans.
+//! 1. [`endpoint`], [`endpoint_builder`], [`endpoints`]: a connected store, and the buckets that each store serves.
+//! 2. [`registry`]: object stores for S3 buckets, created on first use, with every request counted
+//!    ([`query_counters`], [`metrics`]).
+//! 3. Layers around an object store: [`version_pinned_store`], [`checksum_store`] with [`checksum`],
+//!    [`stall_timeout`], [`conditional_reads`] and [`conditional_writes`].
+//! 4. Special requests and answers: [`ranges`], [`multi_range_get`], [`invalid_response`], [`no_redirects`],
+//!    [`refusal_probe`], [`unnameable_keys`].
+//! 5. [`staging`]: objects that become visible together when a statement succeeds. [`local`]: files of this machine.
+//! 6. [`chooser`]: predicts the strategies of an operator over an endpoint and picks the best.
+//!
+//! This folder must not use indexes, scans or statistics. Callers pass plain numbers to the chooser.
 
 pub(crate) mod checksum;
 pub(crate) mod checksum_store;

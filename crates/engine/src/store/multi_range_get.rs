@@ -1,8 +1,8 @@
 //! Fetches several ranges of an object with one GET, if the store answers such requests.
 //!
 //! The API of object stores has GETs of one range only. The list of ranges therefore travels as an extension of a GET
-//! of the whole object, and `store.rs`, which sends our requests, turns it into the header. A store of another kind,
-//! or one that ignores such headers, answers with the whole object; that answer is dropped unread.
+//! of the whole object, and `registry.rs`, which sends our requests, turns it into the header. A store of another
+//! kind, or one that ignores such headers, answers with the whole object; that answer is dropped unread.
 
 use std::fmt;
 use std::ops::Range;
@@ -129,7 +129,7 @@ impl Fetch {
         Self { store, object, many, read, slots: Semaphore::new(REQUESTS) }
     }
 
-    /// The object as it was listed.
+    /// Returns the object as it was listed.
     #[must_use]
     pub fn object(&self) -> &ObjectMeta {
         &self.object

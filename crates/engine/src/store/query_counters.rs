@@ -1,4 +1,4 @@
-//! What one query asks of the stores.
+//! Counters of the requests of one query.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,8 +10,8 @@ use crate::context::counters::{CounterSnapshot, Counters};
 use crate::context::timeline::Timeline;
 use crate::store::endpoint::Endpoint;
 
-/// Counters of one query, one set for each endpoint that it asks; what they count is part of the
-/// endpoints' totals. An extension of the query's session configuration, and so of its tasks.
+/// Counters of one query, one set for each endpoint that it uses. They also count towards the endpoints' totals. The
+/// counters are an extension of the query's session configuration, which its tasks share.
 #[derive(Debug, Default)]
 pub struct QueryCounters {
     endpoints: Mutex<BTreeMap<String, Arc<Counters>>>,
@@ -21,20 +21,20 @@ pub struct QueryCounters {
 }
 
 impl QueryCounters {
-    /// Counters that also write every request down.
+    /// Creates counters that also record each request with its time.
     #[must_use]
     pub fn with_timeline() -> Self {
         Self { timeline: Some(Arc::default()), ..Self::default() }
     }
 
-    /// Where requests are written down, if they are.
+    /// Returns the record of requests, if requests are recorded.
     #[must_use]
     pub fn timeline(&self) -> Option<&Arc<Timeline>> {
         self.timeline.as_ref()
     }
 
-    /// Where a task counts what it asks of an endpoint: in its query, if it belongs to one, and in
-    /// the endpoint's total.
+    /// Returns the counters for a task's requests to an endpoint: those of its query, or the endpoint's own if the
+    /// task belongs to no query.
     #[must_use]
     pub fn of_task(context: &TaskContext, endpoint: &Endpoint) -> Arc<Counters> {
         match context.session_config().get_extension::<Self>() {
@@ -50,12 +50,12 @@ impl QueryCounters {
         }
     }
 
-    /// The bytes of the objects and files that the query wrote.
+    /// Returns the bytes of the objects and files that the query wrote.
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// The counters of an endpoint.
+    /// Returns the counters of an endpoint.
     #[must_use]
     pub fn at(&self, endpoint: &Endpoint) -> Arc<Counters> {
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,13 +69,13 @@ impl QueryCounters {
         Arc::clone(endpoints.entry(endpoint.name.clone()).or_insert_with(new))
     }
 
-    /// What was asked of all endpoints.
+    /// Returns the requests and bytes of all endpoints.
     #[must_use]
     pub fn read(&self) -> CounterSnapshot {
         self.by_endpoint().into_values().sum()
     }
 
-    /// What was asked of each endpoint, by its name.
+    /// Returns the requests and bytes of each endpoint, by its name.
     #[must_use]
     pub fn by_endpoint(&self) -> BTreeMap<String, CounterSnapshot> {
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,16 +7,16 @@ use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
-/// The most bytes of an index or of a data object that one request asks for.
+/// The maximum number of bytes of an index or of a data object that one request fetches.
 pub const PIECE_BYTES: u64 = 4 * 1024 * 1024;
-/// Requests about an object that are under way at once: the paper's.
+/// The number of concurrent requests for an object, as in the paper.
 pub const REQUESTS: usize = 16;
 
-/// A range of an object in one version.
+/// Fetches a range of one version of an object.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or is shorter.
+/// If the range cannot be read, or the answer is shorter.
 pub async fn get(
     store: &Arc<dyn ObjectStore>,
     path: &Path,

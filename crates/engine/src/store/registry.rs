@@ -59,7 +59,7 @@ pub(crate) struct S3Stores {
     query: Option<Arc<QueryCounters>>,
     /// The object versions that the query reads.
     versions: Arc<Versions>,
-    /// The time that stores may be silent; none for the setting of each endpoint.
+    /// The time that stores may be silent, or `None` for the setting of each endpoint.
     idle_timeout: Option<Duration>,
     /// The local folders that the query's statements created.
     folders: Arc<Folders>,

@@ -50,7 +50,7 @@ impl Versions {
         Arc::clone(buckets.entry(bucket.to_owned()).or_default())
     }
 
-    /// Notes the versions of the files of a scan, as their listing said.
+    /// Notes the versions of a scan's files as listed.
     pub(crate) fn note_files(&self, files: &FileScanConfig) {
         let Some(bucket) = bucket_of(&files.object_store_url) else { return };
         let seen = self.for_bucket(bucket);

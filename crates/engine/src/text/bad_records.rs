@@ -10,10 +10,10 @@ use crate::context::error::{ErrorKind, UserError, of_value, one_line, with_point
 use crate::text::json::columns::SEPARATE_HINT;
 use crate::text::merged_columns::LEAVE_OUT;
 
-/// What comes before the bytes of a part of a file, in errors about one of its records.
+/// The text before the byte range in errors about a record of a part of a file.
 pub(crate) const RANGE_SUFFIX: &str = "counted from the first record of bytes";
 
-/// What comes before an error about a value of a record that is JSON.
+/// The text in an error about a value of a record that is valid JSON.
 const DECODED: &str = "whilst decoding field";
 
 const TIME: &str = "Read the column as TIMESTAMP: read_csv('â€¦', types => {'column': 'TIMESTAMP'}), or CREATE EXTERNAL TABLE \
@@ -37,7 +37,7 @@ const LINE_ENDS_OR_FIELDS: &str = "If values have line ends, say so: read_csv('â
      true), or OPTIONS ('format.newlines_in_values' 'true'). Otherwise give every record as many fields as \
      the table has columns; the option 'format.truncated_rows' takes records with fewer.";
 
-/// The same error with the object, and the names of its `columns` instead of their numbers.
+/// Adds the object to an error, and replaces the numbers of its `columns` by their names.
 pub(crate) fn with_location(
     error: DataFusionError,
     place: &str,
@@ -57,7 +57,7 @@ pub(crate) fn with_location(
     }
 }
 
-/// The error of a refused record, with the hint for its message.
+/// Returns the error of a refused record, with the hint for its message.
 fn user_error(message: String, is_json: bool) -> UserError {
     if let Some(error) = with_point(&message).or_else(|| of_value(&message)) {
         return error;
@@ -67,7 +67,7 @@ fn user_error(message: String, is_json: bool) -> UserError {
 
 fn hint(message: &str, is_json: bool) -> &'static str {
     if message.starts_with("Divide by zero") {
-        // What is computed of a record, beside reading it.
+        // Expressions over a record are also evaluated while it is read.
         return ZERO;
     }
     let fields = ["incorrect number of fields", "record "];
@@ -77,8 +77,8 @@ fn hint(message: &str, is_json: bool) -> &'static str {
         false if is_json && message.contains("expected { got [") => ARRAY,
         false if message.contains("unexpected leading content before '['") => SEPARATE_HINT,
         false if is_json && is_nested(message) => LEAVE_OUT,
-        // Records on several lines are cut where a part of a file ends. Of a record that is whole, it is the
-        // value that is wrong.
+        // Records on several lines are cut where a part of a file ends. If the record could be decoded, it is whole,
+        // and the fault is its value.
         false if is_json && message.contains(RANGE_SUFFIX) && !message.contains(DECODED) => LINES,
         false if message.contains(TIME_OF_DAY) => TIME,
         // A part of a file may begin within a value, and then has records of any length.
@@ -89,18 +89,18 @@ fn hint(message: &str, is_json: bool) -> &'static str {
     }
 }
 
-/// Whether a value of a column of JSON is an array or an object where the column has none, or the other way.
+/// Returns whether a JSON value is an array or an object and its column is not, or the reverse.
 fn is_nested(message: &str) -> bool {
     let is_expected = message.contains("expected [ got ") || message.contains("expected { got ");
     is_expected && message.contains(DECODED)
 }
 
-/// The most characters of a record that an error repeats.
+/// The maximum number of characters of a record that an error repeats.
 const RECORD_CHARS: usize = 200;
-/// The most characters of an error about a record, or nearly.
+/// The maximum number of characters of an error about a record, or nearly.
 const ERROR_CHARS: usize = 500;
 
-/// What Arrow says about a record, without its class, and without most of a long record.
+/// Returns Arrow's message about a record without the class of the error, and with long records shortened.
 fn shortened(message: &str) -> String {
     let classes = ["Csv error: ", "Parser error: ", "Json error: ", "Cast error: "];
     let message = classes.iter().find_map(|class| message.strip_prefix(class)).unwrap_or(message);
@@ -111,7 +111,7 @@ fn shortened(message: &str) -> String {
     middle_left_out(&before, ERROR_CHARS) + &middle_left_out(record, RECORD_CHARS)
 }
 
-/// A text of at most so many characters, or the same without its middle.
+/// Returns a text of at most this many characters, or the same without its middle.
 fn middle_left_out(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -127,7 +127,7 @@ fn middle_left_out(text: &str, most: usize) -> String {
 fn named_column(message: &str, columns: &Schema) -> String {
     const OF_COLUMN: &str = "' for column ";
     let named = || {
-        // What comes after is the record.
+        // The record follows this text.
         let place = message.split(" Row data: ").next()?.rfind(OF_COLUMN)? + OF_COLUMN.len();
         let (before, after) = message.split_at(place);
         let (number, rest) = after.split_once(' ')?;

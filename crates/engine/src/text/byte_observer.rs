@@ -101,7 +101,7 @@ impl<W: ByteObserver> ReadLayer for ObservedStore<W> {
 /// The number of bytes of a local file that are read at a time.
 const PART_BYTES: u64 = 64 << 10;
 
-/// The bytes of an answer. Local files are read synchronously, as DataFusion does.
+/// Returns the bytes of an answer. Local files are read synchronously, as DataFusion does.
 pub(crate) fn stream_of(
     payload: GetResultPayload,
     range: Range<u64>,

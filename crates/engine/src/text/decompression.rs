@@ -34,7 +34,7 @@ pub(crate) enum Members {
 }
 
 impl Members {
-    /// The members of a compression; none for uncompressed text.
+    /// Returns the members of a compression, or `None` for uncompressed text.
     pub(crate) fn for_compression(compression: FileCompressionType) -> Option<Self> {
         match compression.get_variant() {
             CompressionTypeVariant::GZIP => Some(Self::Gzip),
@@ -97,7 +97,7 @@ fn parts(
 const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the option 'format.compression', says \
      what it is read as.";
 
-/// Returns an error of the store unchanged and wraps others as [`NotCompressed`].
+/// Returns an error of the store unchanged and wraps others in an error with the hint [`NOT_COMPRESSED`].
 fn of_store(error: io::Error, place: &str) -> Error {
     error.downcast::<Error>().unwrap_or_else(|why| {
         let source = UserError {

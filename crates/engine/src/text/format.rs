@@ -33,7 +33,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a scan.
+    /// Returns the format of a scan.
     ///
     /// # Errors
     ///
@@ -65,7 +65,8 @@ impl Format {
         }
     }
 
-    /// The reader that finds the records of an object and parses one column; none if records are not ranges of bytes.
+    /// Returns the reader that finds the records of an object and parses one column, or `None` if records are not
+    /// ranges of bytes.
     ///
     /// # Errors
     ///
@@ -90,8 +91,8 @@ impl Format {
         })
     }
 
-    /// DataFusion's source for records without a header, and the bytes to put before the first record; none if
-    /// records are not ranges of bytes.
+    /// Returns DataFusion's source for records without a header, and the bytes to put before the first record, or
+    /// `None` if records are not ranges of bytes.
     #[must_use]
     pub fn source_of_records(&self, source: &Arc<dyn FileSource>) -> Option<RecordSource> {
         let source = source.downcast_ref::<LocatedSource>().map_or(source, LocatedSource::inner);
@@ -110,7 +111,7 @@ impl Format {
         }
     }
 
-    /// The format as an index object stores it.
+    /// Returns the format as an index object stores it.
     #[must_use]
     pub fn message(&self) -> FormatMessage {
         match self {
@@ -120,7 +121,8 @@ impl Format {
         }
     }
 
-    /// The position of a column where it decides which column is read; 0 for formats whose columns have names.
+    /// Returns the position of a column where it decides which column is read; 0 for formats whose columns have
+    /// names.
     #[must_use]
     pub fn position(&self, column: usize) -> u64 {
         match self {
@@ -129,7 +131,8 @@ impl Format {
         }
     }
 
-    /// The part of an index object's name that stands for the format and for the position and the type of the column.
+    /// Returns the part of an index object's name that stands for the format and for the position and the type of the
+    /// column.
     #[must_use]
     pub fn tag(&self, column: usize, type_name: &str) -> Tag {
         self.tag_of_version(column, type_name, VERSION)
@@ -142,7 +145,7 @@ impl Format {
         (1..VERSION).any(|version| name.is_of_format(of(version)))
     }
 
-    /// The tag in names for a version of the layout.
+    /// Returns the tag in names for a version of the layout.
     #[must_use]
     pub fn tag_of_version(&self, column: usize, type_name: &str, version: u32) -> Tag {
         let mut bytes = self.message().encode_to_vec();
@@ -187,7 +190,7 @@ impl TextReader {
     ///
     /// # Errors
     ///
-    /// As for [`Self::find`].
+    /// Those of [`Self::find`].
     pub fn find_last(&mut self, found: impl FnMut(std::ops::Range<u64>)) -> Result<()> {
         match self {
             Self::Csv(records, _) => records.finish(found),
@@ -213,7 +216,7 @@ impl TextReader {
         }
     }
 
-    /// The parsed rows.
+    /// Returns the parsed rows.
     ///
     /// # Errors
     ///

@@ -40,16 +40,16 @@ use crate::text::decompression::Members;
 pub(crate) struct LocatedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
-    /// Collects notes about keys of JSON that are not columns; none if these are not reported.
+    /// The collector of notes about keys of JSON that are not columns, or `None` if these are not reported.
     notes: Option<Arc<Notes>>,
     /// The changes to the bytes before they are parsed.
     recoding: Recoding,
-    /// The most rows in a batch.
+    /// The maximum number of rows in a batch.
     batch_size: usize,
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// The default for the most rows in a batch.
+/// The default for the maximum number of rows in a batch.
 pub(crate) const BATCH_SIZE: usize = 8192;
 
 /// The way in which a text separates its rows.
@@ -66,13 +66,13 @@ pub(crate) enum TextLayout {
 }
 
 impl LocatedSource {
-    /// Wraps a scan of CSV; none for other scans.
+    /// Wraps a scan of CSV. Returns `None` for other scans.
     #[must_use]
     pub(crate) fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
         config.file_source().is::<CsvSource>().then(|| Self::wrap(config, TextLayout::Csv))
     }
 
-    /// The plain CSV scan inside a scan that [`LocatedSource::replace`] made; none for other scans.
+    /// Returns the plain CSV scan inside a scan that [`LocatedSource::replace`] made, or `None` for other scans.
     #[must_use]
     pub(crate) fn replaced(config: &FileScanConfig) -> Option<FileScanConfig> {
         let named = config.file_source().downcast_ref::<Self>()?;
@@ -107,7 +107,7 @@ impl LocatedSource {
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
     }
 
-    /// Changes a wrapped scan of JSON so that it notes keys that are not columns; none for other scans.
+    /// Changes a wrapped scan of JSON so that it notes keys that are not columns. Returns `None` for other scans.
     pub(crate) fn noting_keys(
         config: &FileScanConfig,
         notes: &Arc<Notes>,
@@ -136,25 +136,25 @@ impl LocatedSource {
         }
     }
 
-    /// The changes to the bytes before they are parsed; none if there are none.
+    /// Returns the changes to the bytes before they are parsed, or `None` if there are none.
     #[must_use]
     pub(crate) fn recoding(&self) -> Option<Recoding> {
         Some(self.recoding).filter(|recoding| recoding.is_needed())
     }
 
-    /// A copy of the source with new metrics.
+    /// Returns a copy of the source with new metrics.
     #[must_use]
     pub(crate) fn again(&self) -> Self {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
-    /// The source that reads.
+    /// Returns the source that reads.
     #[must_use]
     pub(crate) fn inner(&self) -> &Arc<dyn FileSource> {
         &self.inner
     }
 
-    /// The way in which the files separate their rows.
+    /// Returns the way in which the files separate their rows.
     #[must_use]
     pub(crate) fn layout(&self) -> TextLayout {
         self.layout
@@ -295,16 +295,17 @@ impl FileSource for LocatedSource {
     }
 }
 
-/// The most values in a batch of CSV: the reader reserves memory for all of them, whether it reads them or not.
+/// The maximum number of values in a batch of CSV: the reader reserves memory for all of them, whether it reads them
+/// or not.
 const VALUES_AT_ONCE: usize = 4 << 20;
 
-/// The least number of groups for many small files: each group waits for one or two files at a time.
+/// The minimum number of groups for many small files: each group waits for one or two files at a time.
 const SMALL_AT_ONCE: usize = 8;
-/// The most bytes of a small file: its request takes longer than the transfer of its bytes.
+/// The maximum number of bytes of a small file: its request takes longer than the transfer of its bytes.
 const SMALL: u64 = 128 << 10;
 
-/// Divides many small files, whose time is mostly latency, into more groups than there are cores; none for other
-/// files.
+/// Divides many small files, whose time is mostly latency, into more groups than there are cores. Returns `None` for
+/// other files.
 fn many_small(groups: &[FileGroup], target_partitions: usize) -> Option<Vec<FileGroup>> {
     let wanted = SMALL_AT_ONCE.max(target_partitions);
     let files = || groups.iter().flat_map(FileGroup::iter);
@@ -344,7 +345,7 @@ struct LocatedOpener {
 }
 
 impl LocatedOpener {
-    /// The store that a file is read from. It detects what DataFusion would silently read wrong:
+    /// Returns the store that a file is read from. It detects what DataFusion would silently read wrong:
     ///
     /// * CSV: a quoted value with a line end where the file is cut into parts, and lines that are too long
     /// * JSON: a byte order mark, fractions in columns of whole numbers, keys that are not columns, and escaped
@@ -419,8 +420,8 @@ impl FileOpener for LocatedOpener {
     }
 }
 
-/// The output schema of a source that has partition columns; none for others. DataFusion fills these columns with the
-/// literal of a file, which is NOT NULL for one file and NULL for another.
+/// Returns the output schema of a source that has partition columns, or `None` for others. DataFusion fills these
+/// columns with the literal of a file, which is NOT NULL for one file and NULL for another.
 fn output_schema(source: &dyn FileSource) -> Result<Option<SchemaRef>> {
     let table = source.table_schema();
     if table.table_partition_cols().is_empty() {

@@ -18,7 +18,7 @@ pub(crate) fn check_text(object: &ObjectMeta, beginning: &[u8]) -> Result<()> {
     }
 }
 
-/// The error for an object that is not UTF-8 text, with the reader's message.
+/// Returns the error for an object that is not UTF-8 text, with the reader's message.
 pub(crate) fn not_utf8(object: &ObjectMeta, why: &str) -> DataFusionError {
     let message = format!("`{}` is not text in UTF-8: {why}", object.location);
     let hint = "Name the encoding of CSV: read_csv('…', encoding => 'latin-1'); convert other files: iconv -f \

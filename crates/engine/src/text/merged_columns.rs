@@ -142,13 +142,13 @@ impl MergedColumns {
         std::mem::take(&mut self.widened)
     }
 
-    /// All columns, in the order in which they were added.
+    /// Returns all columns, in the order in which they were added.
     pub(crate) fn into_schema(self) -> Schema {
         Schema::new(self.fields.into_iter().map(|(field, _)| field).collect::<Vec<_>>())
     }
 }
 
-/// The error for a file with two columns of the same name.
+/// Returns the error for a file with two columns of the same name.
 fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
     UserError {
         kind: ErrorKind::Plan,
@@ -161,7 +161,7 @@ fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
     .into()
 }
 
-/// The common type of JSON values in two files, for numbers, booleans and text, as within one file.
+/// Returns the common type of JSON values in two files, for numbers, booleans and text, as within one file.
 fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{Boolean, Float64, Int64, Utf8};
     let is_one = |it: &DataType| matches!(it, Boolean | Float64 | Int64 | Utf8) || *it == MIXED;
@@ -169,7 +169,7 @@ fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
     of_text(one, other).or(are_mixed.then_some(MIXED))
 }
 
-/// The error for two columns that differ only in capitals. Merged, each would be empty in the other's file.
+/// Returns the error for two columns that differ only in capitals. Merged, each would be empty in the other's file.
 fn other_capitals(first: &Path, name: &str, object: &Path, other: &str) -> DataFusionError {
     UserError {
         kind: ErrorKind::Data,
@@ -211,7 +211,7 @@ fn as_in_both(field: &Field, other: &Field) -> Field {
     }
 }
 
-/// The common type of whole numbers and fractions in text, or of times of different precision.
+/// Returns the common type of whole numbers and fractions in text, or of times of different precision.
 fn of_text(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{Float64, Int64};
     match (one, other) {
@@ -220,7 +220,7 @@ fn of_text(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// The finer one of two types of times.
+/// Returns the finer one of two types of times.
 fn of_times(one: &DataType, other: &DataType) -> Option<DataType> {
     match (one, other) {
         (DataType::Timestamp(unit, zone), DataType::Timestamp(other_unit, other_zone))
@@ -232,7 +232,7 @@ fn of_times(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// The type of text if one type is text and the other a dictionary of text; the values are the same in both.
+/// Returns the type of text if one type is text and the other a dictionary of text; the values are the same in both.
 fn of_categories(one: &DataType, other: &DataType) -> Option<DataType> {
     match (one, other) {
         (DataType::Dictionary(_, values), text) | (text, DataType::Dictionary(_, values))
@@ -244,7 +244,8 @@ fn of_categories(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// The type that holds every value of two different types of numbers or of times; exactly, unless it is DOUBLE.
+/// Returns the type that holds every value of two different types of numbers or of times; exactly, unless it is
+/// DOUBLE.
 fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
     if let Some(finer) = of_times(one, other) {
         return Some(finer);
@@ -283,7 +284,7 @@ fn of_values(one: &DataType, other: &DataType) -> Option<DataType> {
     (precision <= DECIMAL128_MAX_PRECISION).then_some(DataType::Decimal128(precision, scale))
 }
 
-/// Returns whether a type of whole numbers is signed, and its bits; none for other types.
+/// Returns whether a type of whole numbers is signed, and its bits, or `None` for other types.
 fn whole(data_type: &DataType) -> Option<(bool, u8)> {
     Some(match data_type {
         DataType::Int8 => (true, 8),
@@ -298,7 +299,7 @@ fn whole(data_type: &DataType) -> Option<(bool, u8)> {
     })
 }
 
-/// The most digits before the point, and the digits behind it.
+/// Returns the maximum number of digits before the point, and the digits behind it.
 fn digits(data_type: &DataType) -> Option<(i16, i8)> {
     match data_type {
         DataType::Decimal32(precision, scale)
@@ -359,7 +360,7 @@ impl<'a> Conflict<'a> {
     }
 }
 
-/// The name of a column in SQL, quoted if necessary.
+/// Returns the name of a column in SQL, quoted if necessary.
 fn as_typed(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     match name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {

@@ -1,11 +1,17 @@
 //! CSV and JSON as text: dialects, columns, record boundaries, and errors that name the line.
 //!
-//! - [`csv`]: dialect detection, options, record boundaries, quotes, dates.
-//! - [`json`]: columns, layout (lines, arrays, documents), record boundaries, rows.
-//! - Shared: [`sampled_schema`] (schema inference), [`merged_columns`] (one schema for several objects), [`decompressed`],
-//!   [`located_errors`], [`record_limit`].
+//! Reading order:
 //!
-//! This folder reads byte streams. It does not know stores, plans or statistics.
+//! 1. [`csv`] and [`json`]: detection, options, record boundaries and values of each format.
+//! 2. [`located_errors`]: DataFusion's sources of text, with the checks of this folder and errors that name the
+//!    place. [`bad_records`] words the errors.
+//! 3. [`sampled_schema`]: schema inference from verified samples ([`samples`]). [`merged_columns`] makes one schema
+//!    of several objects, and [`sniff_cache`] stores what was inferred.
+//! 4. [`byte_observer`]: the base of checks on bytes between the store and the reader. [`record_limit`],
+//!    [`magic_bytes`] and [`decompression`] also work on bytes.
+//! 5. [`format`](mod@format): the formats of objects that can be indexed, with the places of their records.
+//!
+//! This folder must not use endpoints, statistics or plans of our own. It uses only `context`.
 
 pub(crate) mod bad_records;
 pub(crate) mod byte_observer;

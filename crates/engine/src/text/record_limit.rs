@@ -1,4 +1,4 @@
-//! How long records are, and those that never end: a small compressed file may hold a line of any length.
+//! Limits the length of records, because a small compressed file may contain a line of any length.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::context::error::{ErrorKind, UserError};
 /// The bytes of a CSV record when nothing is known about it.
 pub(crate) const DEFAULT_RECORD_BYTES: f64 = 100.0;
 
-/// The most bytes of a record, or of a line of CSV: 256 MiB.
+/// The maximum number of bytes of a record, or of a line of CSV: 256 MiB.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
 
-/// The error of a record that is too long, in the file at `place`.
+/// Returns the error of a record that is too long, in the file at `place`.
 pub(crate) fn too_long(place: &str) -> UserError {
     let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
     let place = file.unwrap_or(place);

@@ -17,7 +17,7 @@ use crate::context::error::{is_damage, is_of_store};
 use crate::context::read_layer::{Layered, ReadLayer};
 use crate::text::samples::Samples;
 
-/// The most samples that are taken until two agree.
+/// The maximum number of samples that are taken until two agree.
 const MOST: usize = 4;
 
 /// Infers a schema, or something else, from samples through a store.

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// GETs of samples, from which more is concluded than a query would notice to be wrong. An extension of
-/// these GETs.
+/// Counts the GETs of samples and the verified ones, because a query would not notice a wrong conclusion from a
+/// damaged sample. It is an extension of these GETs.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     asked: AtomicUsize,
@@ -11,7 +11,7 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Counts a GET; `secure` is whether no byte can be damaged on its way.
+    /// Counts a GET. `secure` is true if no byte can be damaged in transit.
     pub(crate) fn ask(&self, secure: bool) {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.vouched.fetch_add(usize::from(secure), Ordering::Relaxed);
@@ -22,7 +22,7 @@ impl Samples {
         self.vouched.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether all of them were answered with the bytes that the store has, for sure.
+    /// Returns whether every sample is certain to have the bytes that the store has.
     pub(crate) fn are_verified(&self) -> bool {
         self.vouched.load(Ordering::Relaxed) >= self.asked.load(Ordering::Relaxed)
     }

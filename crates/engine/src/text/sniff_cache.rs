@@ -8,7 +8,7 @@ use object_store::path::Path;
 
 /// The bytes to look at, one after the other until they are enough.
 pub(crate) const SNIFF_BYTES: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
-/// The most objects that are remembered.
+/// The maximum number of objects that are remembered.
 const MOST: usize = 128 << 10;
 
 /// Objects in their order, in groups of as many as are expected to be needed.
@@ -19,7 +19,7 @@ pub(crate) struct SniffOrder<'a> {
     records: usize,
 }
 
-/// The most objects in a group.
+/// The maximum number of objects in a group.
 const TOGETHER: usize = 32;
 
 impl<'a> SniffOrder<'a> {
@@ -28,8 +28,8 @@ impl<'a> SniffOrder<'a> {
         Self { left: objects, seen: 0, records: 0 }
     }
 
-    /// The next objects if `wanted` more records are needed. Their number is estimated by the mean number of records
-    /// so far, and is at most the number of objects seen before.
+    /// Returns the next objects if `wanted` more records are needed. Their number is estimated by the mean number of
+    /// records so far, and is at most the number of objects seen before.
     pub(crate) fn next(&mut self, wanted: usize) -> Option<&'a [ObjectMeta]> {
         let mean = (self.records / self.seen.max(1)).max(1);
         let most = wanted.div_ceil(mean).clamp(1, TOGETHER).min(self.seen.max(1));
@@ -58,7 +58,7 @@ impl<T> Default for SniffCache<T> {
 }
 
 impl<T: Clone> SniffCache<T> {
-    /// The fact about an object, if it is remembered.
+    /// Returns the fact about an object, if it is remembered.
     pub(crate) fn get(&self, object: &ObjectMeta) -> Option<T> {
         let key = (object.location.clone(), object.e_tag.clone()?);
         self.told.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()

@@ -84,7 +84,7 @@ pub(crate) const GUARD: Guard = Guard {
 const T: &str =
     "CREATE TABLE repeated_sets AS SELECT * FROM (VALUES (1, 1), (1, 2), (2, 3)) v(a, b)";
 
-/// Most columns of a CUBE that is expanded.
+/// The maximum number of columns of a CUBE that is expanded.
 const MOST: usize = 12;
 
 /// Replaces numbers by columns, and expands ROLLUP and CUBE that contain a column twice.

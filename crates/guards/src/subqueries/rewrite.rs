@@ -158,8 +158,8 @@ impl<'a> Rewriter<'a> {
         Ok(value)
     }
 
-    /// A subquery whose column DataFusion can join with. It finds none in VALUES, and its mark join reads the column
-    /// twice if it has the name of an unqualified column that it is computed from.
+    /// Returns a subquery whose column DataFusion can join with. It finds none in VALUES, and its mark join reads the
+    /// column twice if it has the name of an unqualified column that it is computed from.
     fn renamed(&self, plan: &LogicalPlan, place: ExprContext) -> Result<LogicalPlan> {
         let field = plan.schema().field(0);
         let same = |column: &&Column| column.relation.is_none() && column.name == *field.name();

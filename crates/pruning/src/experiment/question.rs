@@ -53,7 +53,7 @@ impl<'a> Rows<'a> {
         Self { keep, ..self }
     }
 
-    /// Adds the groups and sums that the switch returned: see [`Pruner::held`](crate::Pruner::held).
+    /// Adds the groups and sums that the switch returned: see [`Pruner::group_sums`](crate::Pruner::group_sums).
     pub(super) fn beside(self, held: &'a [GroupSums]) -> Self {
         Self { held, ..self }
     }

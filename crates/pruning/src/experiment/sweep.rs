@@ -35,8 +35,8 @@ pub struct Measured {
     pub runs: usize,
     /// The mean fraction of entries that were forwarded.
     pub unpruned: f64,
-    /// Half the width of the interval that contains the mean with [`CONFIDENCE`], by Student's t; none for a single
-    /// run.
+    /// Half the width of the interval that contains the mean with [`CONFIDENCE`], by Student's t, or `None` for a
+    /// single run.
     pub error: Option<f64>,
     /// The fraction that a pruner without limits would forward.
     pub optimal: f64,

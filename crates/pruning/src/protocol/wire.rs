@@ -141,7 +141,7 @@ impl Wire {
         }
     }
 
-    /// Reads a datagram; none if it does not belong to this protocol.
+    /// Reads a datagram. Returns `None` if it does not belong to this protocol.
     pub(super) fn read(self, bytes: &[u8]) -> Option<Datagram> {
         let header = switch::Packet::parse(bytes).ok()?;
         let mut rest = Reader(bytes.get(switch::HEADER_BYTES + 4 * header.values.len()..)?);

@@ -2,7 +2,7 @@
 //! (`multipart/byteranges`, RFC 9110, section 14).
 //!
 //! S3 answers such a request with the whole object. A store that sends only the ranges announces
-//! [`Extension::ManyRanges`](crate::profile::Extension::ManyRanges).
+//! [`Extension::ManyRanges`](crate::capabilities::Extension::ManyRanges).
 
 mod multipart;
 mod range_header;

@@ -25,11 +25,11 @@ impl RangeHeader {
     /// server ignores it.
     ///
     /// ```
-    /// use sluicegate_s3select::byteranges::Asked;
+    /// use sluicegate_s3select::byteranges::RangeHeader;
     ///
-    /// let asked = Asked::parse("bytes=0-4, 8-, 20-30,-1").unwrap();
-    /// assert_eq!(asked.within(10), [0..5, 8..10]);
-    /// assert_eq!(Asked::parse("bytes=4-0"), None);
+    /// let asked = RangeHeader::parse("bytes=0-4, 8-, 20-30,-1").unwrap();
+    /// assert_eq!(asked.resolve(10), [0..5, 8..10]);
+    /// assert_eq!(RangeHeader::parse("bytes=4-0"), None);
     /// ```
     #[must_use]
     pub fn parse(value: &str) -> Option<Self> {

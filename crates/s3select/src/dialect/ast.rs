@@ -11,7 +11,7 @@ pub struct Query {
     /// The condition: a row is kept if it is TRUE.
     pub filter: Option<Expr>,
     /// The values that the rows of a group share; empty without GROUP BY. GROUP BY is an extension of this project
-    /// ([`Extension::PartialGroups`](crate::profile::Extension::PartialGroups)).
+    /// ([`Extension::PartialGroups`](crate::capabilities::Extension::PartialGroups)).
     pub group_by: Vec<Expr>,
     /// The largest number of rows to return.
     pub limit: Option<u64>,
@@ -287,7 +287,7 @@ pub enum Function {
     /// `UTCNOW()`: the time of the statement
     UtcNow,
     /// `BLOOM_CONTAINS(bits, hashes, seed, x)`, an extension of this project
-    /// ([`Extension::Bloom`](crate::profile::Extension::Bloom)). [`BloomFilter`](crate::value::BloomFilter) defines
+    /// ([`Extension::Bloom`](crate::capabilities::Extension::Bloom)). [`BloomFilter`](crate::value::BloomFilter) defines
     /// its meaning.
     BloomContains,
     /// `[a, b, …]`, a list, which may be empty

@@ -7,9 +7,9 @@ use super::ast::{Expr, Function, Projection, Query};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extras {
     /// GROUP BY, which may return a group in several rows
-    /// ([`Extension::PartialGroups`](crate::profile::Extension::PartialGroups)).
+    /// ([`Extension::PartialGroups`](crate::capabilities::Extension::PartialGroups)).
     pub groups: bool,
-    /// The function `BLOOM_CONTAINS` ([`Extension::Bloom`](crate::profile::Extension::Bloom)).
+    /// The function `BLOOM_CONTAINS` ([`Extension::Bloom`](crate::capabilities::Extension::Bloom)).
     pub bloom: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Keys that are too many for one statement: each part of a file gets its own keys, in any order of the table, and
-//! the rows are those of DataFusion.
+//! the rows equal those of DataFusion.
 
 mod formats;
 

@@ -47,7 +47,7 @@ before, and drops; lost, doubled: packets at the switch; rows: of the answer,
 against that over all entries. Counted.
 ";
 
-/// The most entries: each is kept by its worker and by this process.
+/// The maximum number of entries: each is kept by its worker and by this process.
 const MOST_ENTRIES: usize = 2_000_000;
 
 pub(super) fn run(args: &UdpArgs) -> Result<()> {

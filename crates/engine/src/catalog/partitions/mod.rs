@@ -1,5 +1,7 @@
 //! Partition columns: columns that folders `name=value/` name, as in Hive, Spark and DuckDB.
 //!
+//! `inferred` finds them in the folders of a location, and `types` infers their types.
+//!
 //! DataFusion does not support NULL among their values. Its listing therefore reads them as text
 //! ([`Partitions::as_text`]), and the scan converts them ([`Partitions::typed`]) and replaces the folder name for
 //! NULL by NULL. Filters on them are evaluated over the text in the same way ([`Partitions::over_text`]).

@@ -1,4 +1,4 @@
-//! Table functions about objects: `read_csv`, `read_json`, `read_parquet` and `glob`.
+//! Table functions about objects: `read_csv`, `read_json`, `read_parquet` (`read`) and `glob`.
 //!
 //! DataFusion's table functions cannot wait for a store. The text of a call therefore becomes the name of a table,
 //! which is looked up like a URL ([`UrlTables`](crate::catalog::url_tables::UrlTables)).
@@ -73,7 +73,7 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    /// Parses the name of a table as a call; none for other names.
+    /// Parses the name of a table as a call. Returns `None` for other names.
     ///
     /// # Errors
     ///

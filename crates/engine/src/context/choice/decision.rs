@@ -13,17 +13,17 @@ pub struct Decision {
     pub operator: &'static str,
     /// The object of the operator's work: the objects of a scan, an expression.
     pub subject: String,
-    /// The index in `ways` of the chosen strategy; none if the operator is left to DataFusion.
+    /// The index in `ways` of the chosen strategy, or `None` if the operator is left to DataFusion.
     pub chosen: Option<usize>,
     /// True if a setting forces the chosen strategy at any cost.
     pub forced: bool,
     /// The possible strategies, best first, then the impossible ones.
     pub ways: Vec<Verdict>,
-    /// A sentence about the setting that is not followed, with the reason; none if all are followed.
+    /// A sentence about the setting that is not followed, with the reason, or `None` if all are followed.
     pub unmet: Option<String>,
     /// Further remarks, each a clause.
     pub notes: Vec<String>,
-    /// The hardware and prices of the numbers; none if there are no numbers.
+    /// The hardware and prices of the numbers, or `None` if there are no numbers.
     pub basis: Option<Basis>,
 }
 
@@ -32,7 +32,7 @@ pub struct Decision {
 pub struct Verdict {
     /// The name of the strategy in `SET sluice.<operator>`.
     pub strategy: &'static str,
-    /// The statement that is sent to the store once per request; none if objects are read with GET.
+    /// The statement that is sent to the store once per request, or `None` if objects are read with GET.
     pub statement: Option<String>,
     /// The predicted numbers, or the reason why the strategy is not possible.
     pub outcome: Result<Alternative<&'static str>, Reason>,
@@ -59,7 +59,7 @@ impl Decision {
         }
     }
 
-    /// Returns the chosen strategy; none if the operator is left to DataFusion.
+    /// Returns the chosen strategy, or `None` if the operator is left to DataFusion.
     #[must_use]
     pub fn strategy(&self) -> Option<&'static str> {
         Some(self.ways.get(self.chosen?)?.strategy)
@@ -71,8 +71,8 @@ impl Decision {
         self.ways.get(self.chosen?)?.outcome.as_ref().ok()
     }
 
-    /// Compares the possible strategies on this hardware and at these prices, ignoring what the session forces. None
-    /// if no possible strategy has numbers.
+    /// Compares the possible strategies on this hardware and at these prices, ignoring what the session forces.
+    /// Returns `None` if no possible strategy has numbers.
     #[must_use]
     pub fn repriced(
         &self,

@@ -1,8 +1,7 @@
-//! How an operator is run: the possible ways, what each is predicted to take, and why others are
-//! not possible.
+//! Decisions about operators: the possible strategies with their predictions, and why others are not possible.
 //!
-//! The [`chooser`] takes a way and returns a [`Decision`]: plain data that EXPLAIN shows. A way
-//! that is not possible has a reason ([`Reason`]). The [`Journal`] of a plan collects the decisions.
+//! The chooser (`store/chooser.rs`) picks a strategy and returns a [`Decision`], plain data that EXPLAIN shows. A
+//! strategy that is not possible has a [`Reason`]. The [`Journal`] of a plan collects the decisions.
 
 mod basis;
 mod decision;

@@ -7,7 +7,7 @@ use datafusion::common::DataFusionError;
 
 use super::UserError;
 
-/// What a user reads of an error of a store, and that error as its source.
+/// An error of a store with the message for the user.
 #[derive(Debug)]
 pub(crate) struct Caused {
     pub(crate) error: UserError,

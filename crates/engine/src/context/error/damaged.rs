@@ -42,7 +42,7 @@ impl StdError for Damaged {
     }
 }
 
-/// Whether an error is that an object's bytes do not match its checksum.
+/// Returns whether an error is that an object's bytes do not match its checksum.
 pub(crate) fn is_damage(error: &DataFusionError) -> bool {
     find::<Damaged>(error).is_some()
 }

@@ -2,18 +2,18 @@
 
 use super::{ErrorKind, UserError};
 
-/// For a store that does not answer.
+/// The hint for a store that does not answer.
 pub(crate) const STALL_HINT: &str =
     "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
-/// For JSON that is one array of all rows.
+/// The hint for JSON that is one array of all rows.
 pub(crate) const ARRAY: &str = "One array of all rows is read by read_json('…', newline_delimited => false), or with OPTIONS \
      ('format.newline_delimited' 'false').";
 
-/// For a value that does not parse.
+/// The hint for a value that does not parse.
 pub(crate) const BAD_VALUE: &str = "Correct the value, or convert it with TRY_CAST, which gives NULL; a column of a file is declared as VARCHAR for that.";
 
-/// For a division by zero.
+/// The hint for a division by zero.
 pub(crate) const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 
 /// The message for a COPY that leaves no column to be written.
@@ -23,7 +23,7 @@ pub(crate) const NONE_LEFT: &str =
 /// The hint for [`NONE_LEFT`].
 pub(crate) const LEAVE_ONE: &str = "Leave one out of PARTITIONED BY (…).";
 
-/// The error of an INSERT into a file, whose name may be empty if it is unknown.
+/// Returns the error of an INSERT into a file, whose name may be empty if it is unknown.
 pub(crate) fn insert_into_file(file: &str) -> UserError {
     let place = if file.is_empty() { "s3://bucket/key" } else { file };
     let what = if file.is_empty() { String::new() } else { format!(" '{file}'") };

@@ -1,4 +1,13 @@
-//! Errors, as a user should read them: their kind, one sentence, and what to do.
+//! Errors for users: a kind, one sentence, and a hint.
+//!
+//! Reading order:
+//!
+//! 1. `user_error`: errors that our own code raises. `kind`: the kinds.
+//! 2. `describe`: turns the root cause of any error into a sentence (`description`). `store_errors` handles errors of
+//!    stores, and `reword` handles messages of DataFusion and its parser.
+//! 3. `hints` has the hints that several files use, `columns` has those for unknown columns, and `similarity`
+//!    compares names for typing errors.
+//! 4. `caused` and `damaged`: errors that keep their cause. `local_paths` restores the leading slash of local paths.
 
 mod caused;
 mod columns;
@@ -32,17 +41,18 @@ pub use self::user_error::UserError;
 use crate::context::panics;
 use sluicegate_guards::sql_types::readable;
 
-/// The error of a number whose point is no decimal separator; none if the message is not about one.
+/// Returns the error of a number whose point is no decimal separator, or `None` if the message is not about one.
 pub(crate) fn with_point(message: &str) -> Option<UserError> {
     Some(reword::with_point(message)?.into())
 }
 
-/// The error of a value that is none of its type, or of too many digits; none if the message is not about one.
+/// Returns the error of a value that is none of its type, or of too many digits, or `None` if the message is not
+/// about one.
 pub(crate) fn of_value(message: &str) -> Option<UserError> {
     Some(reword::of_value(message)?.into())
 }
 
-/// What a store reports in an error, for the message of another error.
+/// Returns the message of an error of a store, for use in the message of another error.
 pub(crate) fn reason(error: &object_store::Error) -> String {
     store_errors::of_object_store(error).message
 }

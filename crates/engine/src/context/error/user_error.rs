@@ -11,7 +11,7 @@ use super::ErrorKind;
 /// The mark before an error in a text.
 const MARK: &str = "sluice error: ";
 
-/// What a user reads of an error, without its cause. It can be sent to another process as text.
+/// An error as the user sees it, without its cause. It can be sent to another process as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserError {
     /// The kind of failure.
@@ -30,7 +30,7 @@ impl UserError {
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// The error in a text, which may have more before and after it.
+    /// Returns the error in a text, which may have more before and after it.
     #[must_use]
     pub fn find(text: &str) -> Option<Self> {
         let (_, json) = text.split_once(MARK)?;

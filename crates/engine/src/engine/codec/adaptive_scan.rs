@@ -13,7 +13,7 @@ use super::{Decoder, Encoder};
 use crate::scan::adaptive::{AdaptiveSource, SelectAlternative};
 use crate::store::endpoints::resolve;
 
-/// The Select part of a [`AdaptiveSource`]; the scan with GET is encoded separately.
+/// The Select part of an [`AdaptiveSource`]; the scan with GET is encoded separately.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SelectAlternativeMessage {
     /// The name of the endpoint in the session.

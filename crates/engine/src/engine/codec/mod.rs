@@ -292,7 +292,7 @@ fn damaged(error: prost::DecodeError) -> datafusion::common::DataFusionError {
     plan_datafusion_err!("the bytes of the plan are damaged: {error}")
 }
 
-/// Returns the configuration of a scan whose source names the object in its errors; none for other nodes.
+/// Returns the configuration of a scan whose source names the object in its errors, or `None` for other nodes.
 fn named_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     let config = node.downcast_ref::<DataSourceExec>()?.data_source();
     let config = config.downcast_ref::<FileScanConfig>()?;

@@ -1,4 +1,7 @@
 //! Explains a query before it runs.
+//!
+//! `statement` finds the query in any statement and plans it without effect. `planner` adds our decisions to SQL's
+//! EXPLAIN.
 
 mod planner;
 mod statement;
@@ -67,7 +70,7 @@ impl Explanation {
         total
     }
 
-    /// Returns the plan as a picture.
+    /// Returns the plan as data for drawing.
     #[must_use]
     pub fn plan_graph(&self) -> PlanGraph {
         PlanGraph::from_plan(&self.plan, &self.decisions)

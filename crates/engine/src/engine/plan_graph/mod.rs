@@ -3,8 +3,8 @@
 //! The nodes of a plan become [`Operator`]s. Nodes that only pass rows on are left out, and a scan is one operator
 //! together with its helper nodes. Drawing needs no types of DataFusion.
 //!
-//! `flow` counts what an operator did, `decided` finds the decision about a scan, `scan` finds the objects of a node,
-//! and `title` names operators.
+//! `flow` counts what an operator did, `decisions` finds the decision about a scan, `scan` finds the objects of a
+//! node, and `title` names operators.
 
 mod decisions;
 mod flow;
@@ -43,7 +43,7 @@ pub struct Operator {
     pub subject: Option<String>,
     /// The text of EXPLAIN about it.
     pub detail: String,
-    /// Its inputs, as indexes of operators before it.
+    /// The operators that supply its input, as indexes of operators before it.
     pub inputs: Vec<usize>,
     /// The decision about it, as an index into the decisions of the plan.
     pub decision: Option<usize>,
@@ -63,14 +63,14 @@ pub enum ExecutionSite {
 }
 
 impl PlanGraph {
-    /// Makes the picture of a plan with the decisions about its operators.
+    /// Converts a plan with the decisions about its operators.
     #[must_use]
     pub fn from_plan(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision]) -> Self {
         Self::drawn(plan, decisions, None)
     }
 
-    /// Makes the picture of a plan that has run, with the counts of each operator. For scans that do not count their
-    /// own requests, the counts come from the requests in `recorded` to their objects.
+    /// Converts a plan that has run, with the counts of each operator. For scans that do not count their own
+    /// requests, the counts come from the requests in `recorded` to their objects.
     #[must_use]
     pub fn ran(
         plan: &Arc<dyn ExecutionPlan>,
@@ -158,7 +158,7 @@ impl PlanGraph {
     }
 }
 
-/// The state while a plan becomes a picture.
+/// The state of a conversion.
 struct GraphBuilder<'a> {
     decided: ScanDecisions<'a>,
     has_run: bool,

@@ -28,7 +28,7 @@ pub(crate) struct ScanNode {
 }
 
 impl ScanNode {
-    /// Returns the objects that a node reads; none if it reads no files.
+    /// Returns the objects that a node reads, or `None` if it reads no files.
     pub(crate) fn from_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         if plan.is::<TopKSampleExec>() {
             let scan = plan.children().into_iter().next()?;
@@ -46,7 +46,7 @@ impl ScanNode {
     }
 }
 
-/// Returns the scan configuration of a node that reads files; none for other nodes.
+/// Returns the scan configuration of a node that reads files, or `None` for other nodes.
 pub(crate) fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     if let Some(aggregate) = plan.downcast_ref::<S3AggregateExec>() {
         return Some(aggregate.config());

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use crate::catalog::option_names::{OPTIONS, in_options};
 use crate::context::error::{ErrorKind, UserError};
 
-/// Returns the tokens of COPY with its options in DataFusion's syntax; none if it has no options in parentheses.
+/// Returns the tokens of COPY with its options in DataFusion's syntax, or `None` if it has no options in parentheses.
 ///
 /// # Errors
 ///

@@ -37,7 +37,7 @@ pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()
     Err(UserError { kind: ErrorKind::Plan, message, hint: Some(hint) }.into())
 }
 
-/// Returns whether a name is that of a table or of a view; none if it does not exist.
+/// Returns `table` or `view` for an existing name, or `None` if there is none of this name.
 async fn existing_kind(
     state: &SessionState,
     name: &TableReference,

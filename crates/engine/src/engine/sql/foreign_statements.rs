@@ -22,7 +22,7 @@ const FOLDERS: &str = "CREATE EXTERNAL TABLE … PARTITIONED BY (a) LOCATION 's3
 const TEXTS: &str =
     "Leave it out: texts are UTF-8. read_csv('…', encoding => 'latin-1') reads other encodings.";
 
-/// Returns the name and the hint for an unsupported statement; none for other statements.
+/// Returns the name and the hint for an unsupported statement, or `None` for other statements.
 pub(crate) fn instead_of(statement: &Sql) -> Option<UnsupportedStatement> {
     let (what, instead) = match statement {
         Sql::CreateFunction(_) => (

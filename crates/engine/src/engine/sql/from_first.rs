@@ -99,7 +99,7 @@ struct Query {
     with: bool,
 }
 
-/// Inserts SELECT wherever it is missing; none if it never is.
+/// Inserts SELECT wherever it is missing. Returns `None` if it never is.
 fn completed(tokens: Vec<TokenWithSpan>) -> Option<Vec<TokenWithSpan>> {
     let mut outer: Vec<Query> = Vec::new();
     let mut query = Query::default();

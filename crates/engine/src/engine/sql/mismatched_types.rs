@@ -1,6 +1,6 @@
-//! Refuses types that DataFusion coerces, with a result that nobody expects, where other systems fail. A date and a
-//! number are compared as days since 1970, and a number is cast to a date in the same way. RANGE subtracts a number
-//! from a text. `^` drops fractions, and the length of a list is that of its text.
+//! Refuses types that DataFusion coerces with a surprising result, where other systems fail. A date and a number are
+//! compared as days since 1970, and a number is cast to a date in the same way. RANGE subtracts a number from a text.
+//! `^` drops fractions, and the length of a list is that of its text.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};

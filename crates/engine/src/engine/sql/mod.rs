@@ -1,4 +1,18 @@
 //! Plans SQL text, up to the logical plan.
+//!
+//! DataFusion plans the text. The modules here add what its parser lacks, and refuse what it would ignore or misread.
+//! [`plan_of`] uses them in this order:
+//!
+//! | step | modules |
+//! |---|---|
+//! | parse | `nesting`, `from_first`, `token_rewrites`, `number_literals`, `interval_units`, `copy_options` |
+//! | statements of our own | `summarize`, `show_tables`, `show_columns` |
+//! | refuse statements | `unsupported_clauses`, `foreign_statements`, `declared_twice`, `grouped_aggregates`, `calls`, `file_writes` |
+//! | rewrite statements | `named_columns`, `equivalent_forms`, `function_synonyms`, `copy_format` |
+//! | plan again after an error | `unquoted_names`, `outer_fields` |
+//! | explain an error | `alias_in_where`, `planning_hints`, `undeclared_keys`, `struct_fields` |
+//! | check or change the plan | `mismatched_types`, `not_null`, `expanded_functions`, `changed_rows`, `drop_kind`, `copied_columns`, `copy_round_trip` |
+//! | functions and rules of sessions | `bounded_texts`, `type_of`, `times_without_seconds`, `uuid_text` |
 
 pub(crate) mod alias_in_where;
 pub(crate) mod bounded_texts;
@@ -393,7 +407,7 @@ impl TokenRole {
             | Token::SingleQuotedString(_)
             | Token::Period
             | Token::EOF => Self::Other,
-            // These are operators of PostgreSQL and others, and tokens that look like one.
+            // The other tokens are operators of PostgreSQL and other systems, or look like operators.
             _ => Self::Operator(4),
         }
     }

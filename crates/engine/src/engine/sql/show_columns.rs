@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::Statement as Sql;
 use crate::engine::sql::summarize::after_comments;
 use sluicegate_guards::sql_types::sql_type;
 
-/// Returns the DESCRIBE that replaces SHOW COLUMNS; none for other statements.
+/// Returns the DESCRIBE that replaces SHOW COLUMNS, or `None` for other statements.
 pub(crate) fn query(statement: &Statement) -> Option<String> {
     let Statement::Statement(statement) = statement else { return None };
     let Sql::ShowColumns { extended: false, full: false, show_options } = statement.as_ref() else {
@@ -25,8 +25,8 @@ pub(crate) fn query(statement: &Statement) -> Option<String> {
     place.parent_name.as_ref().map(|name| format!("DESCRIBE {name}"))
 }
 
-/// Returns the query whose columns `DESCRIBE read_csv('t.csv')` lists; none for other statements. The parser does not
-/// support calls in DESCRIBE.
+/// Returns the query whose columns `DESCRIBE read_csv('t.csv')` lists, or `None` for other statements. The parser
+/// does not support calls in DESCRIBE.
 pub(crate) fn of_call(sql: &str) -> Option<String> {
     let sql = after_comments(sql);
     let (word, of) = sql.split_once(char::is_whitespace)?;

@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::ast::{
     ShowStatementFilter, ShowStatementFilterPosition, Statement as Sql,
 };
 
-/// Returns the query that replaces SHOW TABLES; none for other statements.
+/// Returns the query that replaces SHOW TABLES, or `None` for other statements.
 pub(crate) fn query(statement: &Statement) -> Option<String> {
     let Statement::Statement(statement) = statement else { return None };
     let Sql::ShowTables { extended: false, full: false, show_options, .. } = statement.as_ref()

@@ -6,7 +6,7 @@
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 
-/// Returns the converted tokens of a statement; none if nothing needs to be converted.
+/// Returns the converted tokens of a statement, or `None` if nothing needs to be converted.
 pub(crate) fn respelled(sql: &str) -> Option<Vec<TokenWithSpan>> {
     if !has_grouped_digits(sql) && !has_word(sql, "ISNULL") && !has_word(sql, "NOTNULL") {
         return None;
@@ -74,7 +74,7 @@ fn keyword(word: &str, span: Span) -> TokenWithSpan {
     TokenWithSpan::new(Token::make_keyword(word), span)
 }
 
-/// Returns the digits of `_000_000`; none for other words.
+/// Returns the digits of `_000_000`, or `None` for other words.
 fn grouped(word: &str) -> Option<String> {
     let groups = word.strip_prefix('_')?.split('_');
     let is_number =

@@ -31,11 +31,11 @@ pub(super) const ASSUMED_LARGEST: (u64, f64) = (6, 0.5);
 pub struct GroupByShape<'a> {
     /// The scan whose rows are grouped.
     pub config: &'a FileScanConfig,
-    /// Its source.
+    /// The source of the scan.
     pub source: &'a S3SelectSource,
     /// The partial aggregation that the node replaced.
     pub partial: &'a Arc<AggregateExec>,
-    /// How many rows of a file are sampled to find its groups.
+    /// The number of rows of a file that are sampled to find its groups.
     pub sample_rows: usize,
     /// The columns of the sample.
     pub sampled: Vec<usize>,
@@ -43,11 +43,11 @@ pub struct GroupByShape<'a> {
     pub group: Query,
     /// The columns of its answer for each group.
     pub width: usize,
-    /// Whether each group is requested by a statement of its own.
+    /// True if each group gets a statement of its own.
     pub one_by_one: bool,
-    /// Whether the states prove that there are no other groups.
+    /// True if the states prove that there are no other groups.
     pub exact: bool,
-    /// The most groups of a file that are requested.
+    /// The maximum number of groups of a file that are requested.
     pub most: usize,
 }
 
@@ -86,7 +86,7 @@ pub struct GroupByDemand {
     settled: bool,
     /// Number of largest groups, and the share of the rows that is in none of them.
     largest: (u64, f64),
-    /// The most groups of a file that the store is asked about.
+    /// The maximum number of groups of a file that are requested from the store.
     most: usize,
     /// Work of the engine for each row that is grouped locally.
     here: Terms,
@@ -96,7 +96,7 @@ pub struct GroupByDemand {
 const WORTH_A_SAMPLE: f64 = 8.0;
 
 impl GroupByDemand {
-    /// The numbers of a group-by of this shape.
+    /// Returns the numbers of a group-by of this shape.
     #[must_use]
     pub fn from_exec(shape: &GroupByShape<'_>, options: &ConfigOptions) -> Self {
         let GroupByShape {

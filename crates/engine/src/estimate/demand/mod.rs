@@ -2,11 +2,12 @@
 //!
 //! | part | module |
 //! |---|---|
-//! | scans, aggregates and ORDER BY … LIMIT | here |
-//! | GROUP BY in the store | `group_by` |
+//! | scans, aggregates and ORDER BY … LIMIT | this file |
 //! | sizes and selectivities of a table | `table` |
-//! | work of a statement in the store | `terms` |
-//! | work of an operator in the engine | `here` |
+//! | GROUP BY in the store | `group_by` |
+//! | work of an operator in the engine | `local_evaluation` |
+//! | estimates that a scan requests while it runs | `scan_estimates` |
+//! | work of a statement in the store | `pushdown/terms.rs` |
 
 mod group_by;
 mod local_evaluation;
@@ -173,13 +174,13 @@ pub fn best_rows_demand(
 pub struct AggregateShape<'a> {
     /// The scan whose rows are aggregated.
     pub config: &'a FileScanConfig,
-    /// Its source.
+    /// The source of the scan.
     pub source: &'a S3SelectSource,
     /// The statement that a file or range of one is sent.
     pub statement: &'a Statement,
 }
 
-/// What an aggregate in the store asks for: a scan that returns one row per request.
+/// Returns the demand of an aggregate in the store: a scan that returns one row per request.
 #[must_use]
 pub fn aggregate_demand(shape: AggregateShape<'_>, options: &ConfigOptions) -> ScanDemand {
     let AggregateShape { config, source, statement } = shape;

@@ -20,7 +20,7 @@ use crate::context::config_extension::carried;
 use crate::context::notes::some_of;
 use sluicegate_index::name::Tag;
 
-/// Most bytes of statistics in memory, and in files.
+/// The maximum number of bytes of statistics in memory, and in files.
 const MEMORY: usize = 128 << 20;
 const FILES: u64 = 512 << 20;
 /// Suffix of the files.

@@ -24,7 +24,7 @@ const SHARES: usize = 32;
 const HEAVY: (f64, usize) = (0.01, 4);
 /// Most heavy values of a column.
 const MOST_HEAVY: usize = 16;
-/// Most bytes of a text that are kept.
+/// The maximum number of bytes of a text that are kept.
 const TEXT: usize = 64;
 
 /// Collects statistics of batches of rows.

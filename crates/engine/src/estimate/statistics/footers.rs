@@ -11,8 +11,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-/// Most objects of a table whose footers are read before a query needs their rows. The other objects are assumed to
-/// have as many rows per byte.
+/// The maximum number of objects of a table whose footers are read before a query needs their rows. The other objects
+/// are assumed to have as many rows per byte.
 pub const OBJECTS: usize = 1024;
 
 /// The objects of a table whose footers are read, in the order of listing.

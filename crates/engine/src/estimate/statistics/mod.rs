@@ -1,10 +1,12 @@
 //! Statistics about the values of a table's objects: rows and NULLs, widths, distinct and frequent values,
 //! distribution and order.
 //!
-//! They come from ANALYZE TABLE, which reads whole objects ([`analyze`]), or from a sample of a few objects, taken
-//! when a table is first planned ([`sample`]). Both are stored per version of an object ([`known`]), in memory and,
-//! if the engine has a folder, in files. For Parquet objects the statistics come from footers ([`footers`]), which
-//! also contain the bytes of each column ([`stored`]).
+//! They come from ANALYZE TABLE, which reads whole objects ([`collect`], [`sketch`]), or from a sample of a few
+//! objects, taken when a table is first planned ([`sample`]). Both are stored per version of an object ([`cache`]),
+//! in memory and, if the engine has a folder, in files ([`message`]). For Parquet objects the statistics come from
+//! footers ([`footers`]), which also contain the bytes of each column ([`column_layouts`]). [`table`] combines the
+//! statistics of a table's objects, [`estimate`] derives the share of rows that pass a filter, and [`summary`]
+//! prepares them for display.
 //!
 //! **Statistics only estimate.** A file may be damaged, old or forged, so no row and no object is left out because of
 //! statistics. DataFusion gets them as inexact ([`table`]). It does not get the least and greatest values, from which

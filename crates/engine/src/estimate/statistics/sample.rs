@@ -21,7 +21,7 @@ use crate::text::json::records::JsonRecords;
 use crate::text::json::rows;
 use crate::text::located_errors::{LocatedSource, TextLayout};
 
-/// Most objects of a table that are sampled when it is planned, with one request each.
+/// The maximum number of objects of a table that are sampled when it is planned, with one request each.
 pub const OBJECTS: usize = 8;
 /// Least and most bytes of a look at an object. In between, all looks together read the share `SHARE` of the table.
 const SAMPLE_BYTES: (u64, u64) = (4 * 1024, 64 * 1024);

@@ -37,7 +37,8 @@ const COMPRESSION_RATIO: f64 = 4.0;
 /// Number of times that each value must recur after other values, to be typical, in rows where equal values are not
 /// adjacent.
 const AGAIN: f64 = 4.0;
-/// Most objects whose distinct values are counted together. More objects are extrapolated from these.
+/// The maximum number of objects whose distinct values are counted together. More objects are extrapolated from
+/// these.
 const COUNTED: usize = 512;
 
 /// The statistics of the objects of a scan.
@@ -295,7 +296,7 @@ pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
     high.min(rows)
 }
 
-/// Most values that a sketch counts exactly.
+/// The maximum number of values that a sketch counts exactly.
 const EXACT: f64 = 100.0;
 
 /// Returns the assumed bytes of a record.

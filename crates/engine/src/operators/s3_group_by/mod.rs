@@ -5,8 +5,8 @@
 //! | groups found in a sample, and their conditions | `groups` |
 //! | statements with one CASE or one WHERE per group, run per file | `query`, `run` |
 //! | one statement with the store's own GROUP BY, run per file | `clause`, `run_clause` |
-//! | estimated number of groups | `distinct` |
-//! | rows that are aggregated locally | `here` |
+//! | estimated number of groups | `group_frequencies` |
+//! | rows that are aggregated locally | `local_group_by` |
 
 mod clause;
 mod group_frequencies;
@@ -58,7 +58,7 @@ use crate::store::endpoint::Endpoint;
 /// Number of files of one partition that are processed at the same time.
 const FILES_IN_FLIGHT: usize = 4;
 
-/// Most bytes of a file's states that are buffered until they are known to be complete.
+/// The maximum number of bytes of a file's states that are buffered until they are known to be complete.
 const MOST_BYTES: usize = 32 << 20;
 
 /// The groups that the store aggregates, and the kind of statement. All other rows are fetched and aggregated
@@ -258,7 +258,7 @@ impl S3GroupByExec {
         })
     }
 
-    /// The shape of this node, for predictions.
+    /// Returns the shape of this node, for predictions.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ use crate::scan::output_exprs::over_output;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::endpoint::Endpoint;
 
-/// Most columns of an answer, which has one for each state of each group.
+/// The maximum number of columns of an answer, which has one for each state of each group.
 const MOST_COLUMNS: usize = 500;
 
 /// The form of statements about groups.

@@ -22,9 +22,9 @@ use crate::scan::s3_select::S3SelectSource;
 use crate::scan::stored_types;
 use crate::store::endpoint::Endpoint;
 
-/// Most groups of a file whose states are requested. With more, all rows are aggregated locally.
+/// The maximum number of groups of a file whose states are requested. With more, all rows are aggregated locally.
 pub(super) const MOST_GROUPS: usize = 256;
-/// Most groups of a file if each gets a statement of its own.
+/// The maximum number of groups of a file if each gets a statement of its own.
 pub(super) const MOST_STATEMENTS: usize = 32;
 /// Number of times that groups are looked for among the remaining rows.
 const ROUNDS: usize = 4;
@@ -276,7 +276,7 @@ impl Run {
                 "{groups} groups in a file, of which the store is asked about at most {most}{how}"
             )));
         }
-        // The demand is that of all files, because they share the link and the store's cores.
+        // The demand covers all files, because they share the link and the store's cores.
         let demand = &self.demand;
         let ways = vec![(demand.local_steps(), false), (demand.proven(groups as u64), true)];
         let worth_it = self.here.choose(file, ways)?;
@@ -296,7 +296,7 @@ impl Run {
         self.here.choose(file, ways)
     }
 
-    /// Returns the most groups of a file whose states are requested.
+    /// Returns the maximum number of groups of a file whose states are requested.
     fn most(&self) -> usize {
         match self.query.form() {
             GroupFilterForm::Case => MOST_GROUPS,

@@ -111,7 +111,7 @@ impl RunClause {
         });
         let Some(seen) = seen.await else { return Ok(true) };
         let groups = seen.groups_among(of_file.rows());
-        // The demand is that of all files, because they share the link and the store's cores.
+        // The demand covers all files, because they share the link and the store's cores.
         let ways = vec![(self.demand.local_steps(), false), (self.demand.clause(groups), true)];
         Ok(of_file.clause_bytes(groups) <= MOST_BYTES as f64 && self.here.choose(file, ways)?)
     }

@@ -2,7 +2,7 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | a sample of the sort columns: parts of the table at random places | [`pieces`], [`plan`], [`key_scan`] |
+//! | a sample of the sort columns: parts of the table at random places | [`ranges`], [`plan`], [`key_scan`] |
 //! | its K-th best row bounds the answer | [`bound`] |
 //! | for wide rows, the sort columns of the rows within that bound: their K-th best row is that of the table, and parts of the table without a better row are not requested again | [`exact`] |
 //! | the scan sends that bound; if fewer than K rows keep it, the other rows are fetched, too | [`TopKSampleExec`](crate::operators::top_k_sample::TopKSampleExec) |

@@ -6,7 +6,7 @@ use sluicegate_pruning::rng::Rng;
 
 use super::Sampling;
 
-/// Most parts of one sample, each of which takes one request or more.
+/// The maximum number of parts of one sample, each of which takes one request or more.
 const MOST_PARTS: usize = 16;
 /// Estimated least number of rows in a part, because a request is not worth fewer.
 const ROWS_PER_PART: usize = 8;
@@ -16,7 +16,7 @@ const ROWS_PER_PART: usize = 8;
 pub struct Pieces {
     /// Files or ranges of files. They do not overlap unless the scan reads bytes twice.
     pub files: Vec<PartitionedFile>,
-    /// Most rows to take of each part; `None` means all.
+    /// The maximum number of rows to take of each part; `None` means all.
     pub limit: Option<usize>,
 }
 

@@ -3,19 +3,19 @@
 //! `SET sluice.switch = 'tofino1'` puts a programmable switch between the partitions of a plan (the workers) and its
 //! final stage (the master). Each entry crosses the switch as a packet that holds the query's columns as
 //! [`words`](Field) of 32 bits. The switch drops entries that the final stage does not need. The switch is a
-//! bit-exact model of the `pruning` crate.
+//! bit-exact model of the crate `pruning`.
 //!
 //! | part | module |
 //! |---|---|
 //! | operators that are served, and changes of plans | [`crate::optimizer::SwitchPruning`] |
-//! | configuration that fits the target | `planner` |
-//! | columns → words | `key` (equality), `order` (order), `lanes` (Arrow types) |
-//! | columns that are fetched for the rows that passed | `late` |
-//! | a program as bytes, and back | `parts`; each field checks its own |
+//! | configuration that fits the target | `planner`, `plan` |
+//! | columns → words | `key` (equality), `order` (order), `addend` (sums), `flags` (bits per row), `lanes` (Arrow types), `words` (packets) |
+//! | columns that are fetched for the rows that passed | `late_columns` |
+//! | a plan as bytes, and back | `plan_encoding`, `float_bits`; each field checks its own |
 //! | expected number of rows let through, for predictions | `demand` |
-//! | bypass of a switch that prunes nothing | `patience` |
+//! | bypass of a switch that prunes nothing | `bypass` |
 //! | packets that a switch without limits would forward | `recording` |
-//! | rows that workers would ship without a switch | `alone` |
+//! | rows that workers would ship without a switch | `baseline` |
 //! | the query's programs as one, packet by packet | `packed` |
 //! | contents of the switch at the end, as states of aggregates | `sums` |
 //! | rows through the switch | [`crate::operators::switch_prune`] |

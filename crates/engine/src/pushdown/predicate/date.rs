@@ -29,8 +29,8 @@ pub(super) fn compare_date(value: &Value, op: BinaryOp, days: i32) -> Option<Exp
     })
 }
 
-/// The number of the day that contains an instant, where 0 is the first day of year 1. From that day on, DATE_DIFF
-/// never rounds up.
+/// Returns the number of the day that contains an instant, where 0 is the first day of year 1. From that day on,
+/// DATE_DIFF never rounds up.
 pub(super) fn day_of(instant: Expr) -> Expr {
     let first = Expr::string("0001-01-01").cast(Type::Timestamp);
     Expr::Call { function: Function::DateDiff(DatePart::Day), args: vec![first, instant] }
@@ -43,7 +43,7 @@ pub fn day_number(days: i32) -> i64 {
     i64::from(days) + BEFORE_1970
 }
 
-/// Midnight UTC of a day counted from 1970-01-01; none for years without four digits.
+/// Midnight UTC of a day counted from 1970-01-01, or `None` for years without four digits.
 fn timestamp(days: i32) -> Option<Expr> {
     let epoch = NaiveDate::from_ymd_opt(1970, 1, 1)?;
     let date = epoch.checked_add_signed(Duration::days(i64::from(days)))?;
@@ -52,7 +52,7 @@ fn timestamp(days: i32) -> Option<Expr> {
         .then(|| Expr::string(date.format("%Y-%m-%d").to_string()).cast(Type::Timestamp))
 }
 
-/// The days since 1970-01-01 of a constant date.
+/// Returns the days since 1970-01-01 of a constant date.
 pub(super) fn date_literal(expr: &Arc<dyn PhysicalExpr>) -> Option<i32> {
     match expr.downcast_ref::<PhysicalLiteral>()?.value() {
         ScalarValue::Date32(days) => *days,

@@ -73,8 +73,8 @@ pub struct Pushed {
 }
 
 impl Pushed {
-    /// The condition, if its result needs no second check. Only such a condition may be negated, or decide anything
-    /// other than whether a row is sent.
+    /// Returns the condition, if its result needs no second check. Only such a condition may be negated, or decide
+    /// anything other than whether a row is sent.
     fn exact(self) -> Option<Expr> {
         (self.exactness == Exactness::Exact).then_some(self.expr)
     }
@@ -96,7 +96,7 @@ impl<'a> Translator<'a> {
         Self { profile, style, schema }
     }
 
-    /// The exactness of an operation in the store.
+    /// Returns the exactness of an operation in the store.
     #[must_use]
     pub fn exactness(&self, operation: Operation, class: TypeClass) -> Exactness {
         let format = match self.style {
@@ -114,7 +114,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The column with this index in the file's schema, as the store returns it.
+    /// Returns the column with this index in the file's schema, as the store returns it.
     #[must_use]
     pub fn stored_column(&self, index: usize) -> Option<Expr> {
         let field = self.schema.fields().get(index)?;
@@ -124,7 +124,7 @@ impl<'a> Translator<'a> {
         })
     }
 
-    /// A filter, if the store can apply it or a weaker one.
+    /// Returns a filter, if the store can apply it or a weaker one.
     #[must_use]
     pub fn filter(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
         if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
@@ -182,7 +182,7 @@ impl<'a> Translator<'a> {
         Some(Pushed { exactness: Exactness::Superset, ..guarded })
     }
 
-    /// A condition on single rows, exact in three-valued logic unless its exactness is `Superset`.
+    /// Returns a condition on single rows, exact in three-valued logic unless its exactness is `Superset`.
     #[must_use]
     pub fn condition(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
         if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
@@ -247,14 +247,14 @@ impl<'a> Translator<'a> {
         self.style == ColumnStyle::Positional && !self.profile.syntax.null_if
     }
 
-    /// A value that the store computes exactly as the query does, with its declared type.
+    /// Returns a value that the store computes exactly as the query does, with its declared type.
     #[must_use]
     pub fn exact_value(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         self.value(expr).map(|value| value.expr)
     }
 
-    /// A column of whole numbers, if the store can hash it: multiply, add, take remainders, and look a character up
-    /// in a text.
+    /// Returns a column of whole numbers, if the store can hash it: multiply, add, take remainders, and look a
+    /// character up in a text.
     #[must_use]
     pub fn hashable(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let value = self.value(expr)?;
@@ -269,8 +269,8 @@ impl<'a> Translator<'a> {
         (value.kind == Kind::Int && trusted && sayable).then_some(value.expr)
     }
 
-    /// A column, if the store can look it up in a filter by `BLOOM_CONTAINS`. Equal values, and keys of joins equal
-    /// to them, have the same bits.
+    /// Returns a column, if the store can look it up in a filter by `BLOOM_CONTAINS`. Equal values, and keys of joins
+    /// equal to them, have the same bits.
     #[must_use]
     pub fn filterable(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let value = self.value(expr)?;
@@ -302,7 +302,7 @@ impl<'a> Translator<'a> {
         self.weigh(tested, Operation::IsNull, kind)
     }
 
-    /// The NULL test of a column for stores without NULLIF: `column = ''`.
+    /// Returns the NULL test of a column for stores without NULLIF: `column = ''`.
     fn emptiness(&self, column: &Column, negated: bool) -> Option<Expr> {
         let nullable = self.schema.fields().get(column.index())?.is_nullable();
         if self.profile.empty_field != EmptyField::EmptyString || !nullable {
@@ -389,7 +389,8 @@ impl<'a> Translator<'a> {
         Some(self.guard(pushed, &[like.expr()]))
     }
 
-    /// An expression that is NULL exactly if `expr` is. For a column it is the text, which needs no conversion.
+    /// Returns an expression that is NULL exactly if `expr` is. For a column it is the text, which needs no
+    /// conversion.
     #[must_use]
     pub fn presence(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         let value = self.value(expr)?;

@@ -20,7 +20,7 @@ fn schema() -> Schema {
     ])
 }
 
-/// The condition that is sent to a store of a profile, with its exactness.
+/// Returns the condition that is sent to a store of a profile, with its exactness.
 fn pushed(
     profile: &StoreCapabilities,
     style: ColumnStyle,

@@ -84,7 +84,7 @@ impl Translator<'_> {
         None
     }
 
-    /// A column with NULL where DataFusion reads NULL, not converted to its declared type.
+    /// Returns a column with NULL where DataFusion reads NULL, not converted to its declared type.
     pub(super) fn text(&self, index: usize) -> Option<Expr> {
         let field = self.schema.fields().get(index)?;
         let stored = self.stored_column(index)?;
@@ -101,7 +101,7 @@ impl Translator<'_> {
         self.stored(self.text(index)?, field.data_type())
     }
 
-    /// The stored value, converted to its declared type.
+    /// Returns the stored value, converted to its declared type.
     fn stored(&self, stored: Expr, declared: &DataType) -> Option<Value> {
         let (kind, to) = match declared {
             // Not all values of the column are text in the store.

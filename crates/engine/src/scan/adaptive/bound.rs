@@ -1,4 +1,4 @@
-//! The adaptive scan at run time, with its endpoint and its pace. It is never in a plan.
+//! The adaptive scan at run time, with its endpoint and the measured rate. It is never in a plan.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{AdaptiveSource, Throughput};
 use crate::context::read_layer::Layered;
 use crate::scan::s3_scan::BoundSource;
 
-/// A [`AdaptiveSource`] with its run-time state.
+/// An [`AdaptiveSource`] with its run-time state.
 #[derive(Clone)]
 pub(in crate::scan) struct BoundAdaptiveSource {
     pub(in crate::scan) source: AdaptiveSource,

@@ -24,7 +24,7 @@ pub struct AdaptiveInputs {
 }
 
 impl AdaptiveInputs {
-    /// The inputs for a scan at an endpoint.
+    /// Creates the inputs for a scan at an endpoint.
     #[must_use]
     pub fn new(demand: ScanDemand, endpoint: &Endpoint, options: &ConfigOptions) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl AdaptiveInputs {
         }
     }
 
-    /// The rate of the link by the hardware profile.
+    /// Returns the rate of the link by the hardware profile.
     #[must_use]
     pub fn link(&self) -> BytesPerSecond {
         self.hardware.link.bytes_per_second
@@ -52,7 +52,7 @@ impl AdaptiveInputs {
         choice.chosen.strategy == ScanStrategy::Select
     }
 
-    /// The predicted time of reading everything with GET.
+    /// Returns the predicted time of reading everything with GET.
     #[must_use]
     pub fn time_of_get(&self) -> Duration {
         predict(&self.demand.get().steps, &self.hardware).total()
@@ -69,7 +69,7 @@ pub(super) mod tests {
     pub(in super::super) const FILES: u64 = 100;
     pub(in super::super) const FILE: u64 = 10_000_000;
 
-    /// The inputs for a link of 10 Gbit/s.
+    /// Returns the inputs for a link of 10 Gbit/s.
     pub(in super::super) fn stakes(objective: Objective) -> AdaptiveInputs {
         let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
         let link = BytesPerSecond::gbit(10.0);

@@ -1,13 +1,13 @@
 //! The adaptive scan: it begins with GET and may change to Select while it runs.
 //!
 //! Which of the two is better depends on the link, and a hardware profile contains only its nominal rate. Therefore
-//! the scan measures GET: [`Throughput`] records the link's rate so far and repeats the choice before each file, or range
-//! of one, is opened. Once Select is clearly better, all further files are read with Select. The scan returns the
-//! columns that GET reads, and every filter stays in the plan above it. The answer does not depend on which files are
-//! read in which way.
+//! the scan measures GET: [`Throughput`] records the link's rate so far and repeats the choice before each file, or
+//! range of one, is opened. Once Select is clearly better, all further files are read with Select. The scan returns
+//! the columns that GET reads, and every filter stays in the plan above it. The answer does not depend on which files
+//! are read in which way.
 //!
-//! `throughput` measures, `stakes` decides, `measured` times the answers, `opener` opens a file in the way chosen, and
-//! `bound` is the source at run time.
+//! `bound` is the source at run time, and `opener` opens a file in the way chosen. `timed_store` times the answers,
+//! `throughput` measures the rate and decides, and `inputs` holds the other inputs of the decision.
 
 mod bound;
 mod inputs;
@@ -64,7 +64,7 @@ pub struct SelectAlternative {
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
     /// The division of files among statements.
     pub split: Split,
-    /// The most rows in a batch.
+    /// The maximum number of rows in a batch.
     pub batch_size: usize,
 }
 
@@ -115,13 +115,13 @@ impl AdaptiveSource {
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build())
     }
 
-    /// The source of GET, with which the scan begins.
+    /// Returns the source of GET, with which the scan begins.
     #[must_use]
     pub fn get(&self) -> &Arc<dyn FileSource> {
         &self.get
     }
 
-    /// The source of Select, to which the scan may change.
+    /// Returns the source of Select, to which the scan may change.
     #[must_use]
     pub fn select(&self) -> &S3SelectSource {
         &self.select
@@ -136,13 +136,13 @@ impl AdaptiveSource {
         }
     }
 
-    /// A copy of the source with new metrics.
+    /// Returns a copy of the source with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         self.with(Arc::clone(&self.get), self.select.again())
     }
 
-    /// Creates the pace of a scan of the files of `config` that is about to run.
+    /// Creates the measurement for a scan of the files of `config` that is about to run.
     ///
     /// # Errors
     ///

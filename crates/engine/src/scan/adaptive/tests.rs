@@ -16,7 +16,7 @@ use crate::Engine;
 use crate::context::config::Scan;
 use crate::scan::s3_scan::{S3Scan, as_adaptive_scan, as_select_scan};
 
-/// The plan in which every Select scan begins with GET and changes when so many files are opened.
+/// Returns the plan in which every Select scan begins with GET and changes when this many files are opened.
 fn turning(
     engine: &Engine,
     plan: Arc<dyn ExecutionPlan>,
@@ -54,7 +54,7 @@ fn text(batches: &[RecordBatch]) -> Vec<String> {
     table.lines().filter(|line| line.starts_with("| ")).map(ToOwned::to_owned).collect()
 }
 
-/// The number of files that each way opened, and the number of GET and of Select requests.
+/// Returns the number of files that each way opened, and the number of GET and of Select requests.
 fn counted(plan: &Arc<dyn ExecutionPlan>) -> [usize; 4] {
     let mut found = [0; 4];
     plan.apply(|node| {

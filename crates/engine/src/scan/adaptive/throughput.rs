@@ -71,7 +71,7 @@ impl State {
 }
 
 impl Throughput {
-    /// Creates the pace of a scan that has not opened a file yet.
+    /// Creates the measurement for a scan that has not opened a file yet.
     #[must_use]
     pub fn new<'a>(
         stakes: AdaptiveInputs,
@@ -142,7 +142,7 @@ impl Throughput {
         state.arrived = state.arrived.saturating_add(bytes as u64);
     }
 
-    /// The number of readers that wait.
+    /// Returns the number of readers that wait.
     #[cfg(test)]
     pub(super) fn readers(&self) -> u64 {
         self.state.lock().unwrap().waiting
@@ -196,7 +196,7 @@ pub(super) mod tests {
         PartitionedFile::new("a.csv", FILE)
     }
 
-    /// The pace of a scan over a fast link.
+    /// Returns a measurement over a fast link.
     pub(in super::super) fn fast_link() -> Throughput {
         pace(stakes(Objective::Time))
     }

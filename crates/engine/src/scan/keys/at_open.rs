@@ -68,8 +68,8 @@ pub struct Opening<'a> {
 }
 
 impl KeysAtOpen {
-    /// Creates the state for a scan that is about to run; none if no keys of joins will arrive. The decisions are
-    /// added to `metrics` for EXPLAIN ANALYZE.
+    /// Creates the state for a scan that is about to run, or `None` if no keys of joins will arrive. The decisions
+    /// are added to `metrics` for EXPLAIN ANALYZE.
     #[must_use]
     pub fn for_scan(
         source: &S3SelectSource,
@@ -82,8 +82,8 @@ impl KeysAtOpen {
         Some(Arc::new(Self { until: OnceLock::new(), decided: Mutex::new(None), said }))
     }
 
-    /// The key filters of a file that is opened now. The file may be divided into parts with their own filters; the
-    /// result is empty if no row can match a key.
+    /// Returns the key filters of a file that is opened now. The file may be divided into parts with their own
+    /// filters; the result is empty if no row can match a key.
     ///
     /// # Errors
     ///
@@ -194,8 +194,8 @@ async fn decide_apart(
     decided.join_unwind().await.map_err(gone)?
 }
 
-/// The reason why a decision sends neither a list of keys nor a Bloom filter although there are keys; none if it
-/// sends one.
+/// Returns the reason why a decision sends neither a list of keys nor a Bloom filter although there are keys, or
+/// `None` if it sends one.
 fn unmet(decided: &KeyDecision) -> Option<Reason> {
     match decided {
         KeyDecision::NoRow | KeyDecision::ByPart(_) => None,
@@ -231,8 +231,8 @@ fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Reason) {
     });
 }
 
-/// The keys that filters contain. Keys that are too many to be listed are counted out if `pays` returns true for
-/// their column. Counting uses at most `threads` threads, returns at most `most` keys and ends at `until`.
+/// Returns the keys that filters contain. Keys that are too many to be listed are counted out if `pays` returns true
+/// for their column. Counting uses at most `threads` threads, returns at most `most` keys and ends at `until`.
 async fn all_keys(
     source: &S3SelectSource,
     keys: BTreeMap<usize, ColumnKeys>,
@@ -266,7 +266,8 @@ async fn all_keys(
     Ok(all)
 }
 
-/// A filter that only keys of a column pass; none if a filter on the column also depends on something else.
+/// Returns a filter that only keys of a column pass, or `None` if a filter on the column also depends on something
+/// else.
 fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExpr>> {
     let mut alone = Vec::new();
     for filter in about {
@@ -282,8 +283,8 @@ fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExp
     conjunction_opt(alone)
 }
 
-/// The time to wait for keys, and again to count them out. It is at most the predicted time of reading the table
-/// without keys, so that the loss is bounded if they do not pay off. If `sluice.join` forces keys, it is
+/// Returns the time to wait for keys, and again to count them out. It is at most the predicted time of reading the
+/// table without keys, so that the loss is bounded if they do not pay off. If `sluice.join` forces keys, it is
 /// [`DYNAMIC_FILTER_TIMEOUT`].
 fn wait_limit(
     source: &S3SelectSource,

@@ -23,7 +23,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a filter with a false-positive rate of `p`, above 0 and below 1.
+    /// Creates the shape of a filter with a false-positive rate of `p`, above 0 and below 1.
     #[must_use]
     pub fn new(keys: usize, p: f64) -> Self {
         let p = p.clamp(1e-9, 0.999);
@@ -32,14 +32,14 @@ impl Shape {
         Self { slices: slices as u32, bits: bits.min(f64::from(u32::MAX)) as u32 }
     }
 
-    /// The number of all bits.
+    /// Returns the number of all bits.
     #[must_use]
     pub fn total(self) -> u64 {
         u64::from(self.slices) * u64::from(self.bits)
     }
 }
 
-/// The least false-positive rate for which so many bits are enough; 1 if they are too few for any filter.
+/// Returns the least false-positive rate for which this many bits are enough; 1 if they are too few for any filter.
 #[must_use]
 pub fn least_p(keys: usize, bits: usize) -> f64 {
     let bits_per_key = bits as f64 / keys.max(1) as f64;
@@ -47,8 +47,9 @@ pub fn least_p(keys: usize, bits: usize) -> f64 {
     (1.0 - (-slices / bits_per_key.max(f64::MIN_POSITIVE)).exp()).powf(slices)
 }
 
-/// The false-positive rate of a filter that fits into `room` bytes, of which each slice takes `overhead` beside its
-/// bits: `wanted`, or the least rate above it that fits. None if only a filter would fit that every key passes.
+/// Returns the false-positive rate of a filter that fits into `room` bytes, of which each slice takes `overhead`
+/// beside its bits: `wanted`, or the least rate above it that fits. Returns `None` if only a filter would fit that
+/// every key passes.
 #[must_use]
 pub fn fit(keys: usize, wanted: f64, room: usize, overhead: usize) -> Option<f64> {
     let mut p = wanted;
@@ -63,8 +64,8 @@ pub fn fit(keys: usize, wanted: f64, room: usize, overhead: usize) -> Option<f64
     None
 }
 
-/// The most keys for which a filter with a false-positive rate of `p` fits into `room` bytes, of which each slice
-/// takes `overhead` beside its bits.
+/// Returns the maximum number of keys for which a filter with a false-positive rate of `p` fits into `room` bytes, of
+/// which each slice takes `overhead` beside its bits.
 #[must_use]
 pub fn capacity(p: f64, room: usize, overhead: usize) -> usize {
     const MANY: usize = 1 << 20;
@@ -83,7 +84,7 @@ pub struct Hash {
 }
 
 impl Hash {
-    /// A random function with values below `m`.
+    /// Returns a random function with values below `m`.
     fn random(m: u32, random: &mut SplitMix) -> Self {
         Self {
             a: 1 + random.below(PRIME - 1),
@@ -93,7 +94,7 @@ impl Hash {
         }
     }
 
-    /// The hash of `x`, from 0 to `m - 1`, as the store computes it.
+    /// Returns the hash of `x`, from 0 to `m - 1`, as the store computes it.
     #[must_use]
     pub fn hash(self, x: i64) -> i64 {
         (self.a * (x % self.n) + self.shift()) % self.n % self.m
@@ -105,7 +106,7 @@ impl Hash {
         self.b + self.a * self.n
     }
 
-    /// The hash of `x` in SQL.
+    /// Returns the hash of `x` in SQL.
     fn sql(self, x: Expr) -> Expr {
         use BinaryOp::{Add, Modulo, Multiply};
         let reduced = x.binary(Modulo, Expr::int(self.n));
@@ -130,7 +131,7 @@ const PRIME: i64 = (1 << 31) - 1;
 const MOST_BITS: u32 = 1 << 29;
 
 impl Bloom {
-    /// A filter of some keys. The same seed gives the same hash functions.
+    /// Creates a filter of some keys. The same seed gives the same hash functions.
     #[must_use]
     pub fn new(keys: &[i64], shape: Shape, seed: u64) -> Self {
         let mut random = SplitMix(seed);
@@ -159,7 +160,7 @@ impl Bloom {
         })
     }
 
-    /// The condition that a whole number passes the filter. NULL does not pass.
+    /// Returns the condition that a whole number passes the filter. NULL does not pass.
     #[must_use]
     pub fn condition(&self, key: &Expr) -> Option<Expr> {
         let terms = self.slices.iter().map(|(hash, text)| {
@@ -172,7 +173,7 @@ impl Bloom {
     }
 }
 
-/// The most bytes of a statement around the bits of each slice.
+/// Returns the maximum number of bytes of a statement around the bits of each slice.
 #[must_use]
 pub fn overhead(key: &Expr) -> usize {
     /// The length of a term with numbers of 10 digits and a sum of 19.
@@ -192,7 +193,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `end - 1`.
+    /// Returns a number from 0 to `end - 1`.
     fn below(&mut self, end: i64) -> i64 {
         (self.next() >> 1) as i64 % end.max(1)
     }

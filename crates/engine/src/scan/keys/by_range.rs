@@ -49,8 +49,8 @@ pub struct RangeEstimate {
 }
 
 impl KeysByRange {
-    /// Plans statements by part for the keys that `otherwise` does not contain as `form` requires; none if the files
-    /// are not read in parts, or if no part would have room for its keys.
+    /// Plans statements by part for the keys that `otherwise` does not contain as `form` requires. Returns `None` if
+    /// the files are not read in parts, or if no part would have room for its keys.
     #[must_use]
     pub fn plan(
         asking: &KeyStatement<'_>,
@@ -96,7 +96,7 @@ impl KeysByRange {
         Some((Self { keys, columns, form, otherwise }, expected))
     }
 
-    /// The columns by which parts differ, with the number of all their keys, as EXPLAIN ANALYZE shows them.
+    /// Returns the columns by which parts differ, with the number of all their keys, as EXPLAIN ANALYZE shows them.
     #[must_use]
     pub fn about(&self, source: &S3SelectSource) -> String {
         let each = self.columns.iter().map(|(index, _)| {
@@ -108,7 +108,7 @@ impl KeysByRange {
         format!("by part on {}", each.collect::<Vec<_>>().join(" and "))
     }
 
-    /// The conditions for a part of a file: for the whole part, or for its pieces, in their order.
+    /// Returns the conditions for a part of a file: for the whole part, or for its pieces, in their order.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl KeysByRange {
         pieces
     }
 
-    /// The spans of a piece, without those that contain most keys.
+    /// Returns the spans of a piece, without those that contain most keys.
     fn selective_spans(&self, piece: &SampledRange) -> Spans {
         let mut spans = piece.spans();
         let all = |index: &usize| Some(self.keys.get(index)?.values.as_ref()?.len());
@@ -192,7 +192,7 @@ impl KeysByRange {
         spans
     }
 
-    /// The number of statements needed for the keys that a piece may have.
+    /// Returns the number of statements needed for the keys that a piece may have.
     fn statements(&self, piece: &SampledRange) -> usize {
         let spans = piece.spans();
         let each = self.columns.iter().filter_map(|(index, room)| {
@@ -212,7 +212,7 @@ impl KeysByRange {
         })
     }
 
-    /// The number of keys of a column within its span, if the span is known.
+    /// Returns the number of keys of a column within its span, if the span is known.
     fn within(&self, index: usize, spans: &Spans) -> Option<usize> {
         Some(self.keys.get(&index)?.split(spans.get(&index)?)?.within.len())
     }
@@ -230,7 +230,7 @@ struct SampledRange {
 }
 
 impl SampledRange {
-    /// The assumed spans of the columns' values.
+    /// Returns the assumed spans of the columns' values.
     fn spans(&self) -> Spans {
         let both = self.first.iter().filter_map(|(column, first)| {
             let last = self.last.get(column)?;
@@ -239,13 +239,13 @@ impl SampledRange {
         both.collect()
     }
 
-    /// The offsets that divide the piece into so many parts of equal length.
+    /// Returns the offsets that divide the piece into this many parts of equal length.
     fn split_offsets(&self, parts: usize) -> Vec<u64> {
         let step = (self.end - self.start) / parts.max(1) as u64;
         (1..parts as u64).map(|part| self.start + part * step).collect()
     }
 
-    /// The parts between the given offsets, with the spans of the records there.
+    /// Returns the parts between the given offsets, with the spans of the records there.
     fn divided(&self, places: &[u64], seen: Vec<Spans>) -> Vec<Self> {
         let starts = std::iter::once((self.start, self.first.clone()))
             .chain(places.iter().copied().zip(seen.iter().cloned()));
@@ -266,7 +266,7 @@ impl SampledRange {
     }
 }
 
-/// The most statements for a part of a table of so many bytes.
+/// Returns the maximum number of statements for a part of a table of this many bytes.
 fn pieces(source: &S3SelectSource, bytes: u64) -> usize {
     if source.takes_ranges() { pieces_of(source, bytes) } else { 1 }
 }

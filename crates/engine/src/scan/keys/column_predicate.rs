@@ -19,8 +19,8 @@ use crate::context::choice::Reason;
 use crate::pushdown::predicate::Pushed;
 use crate::scan::s3_select::Filter;
 
-/// The most keys that are sent as a list if a Bloom filter is possible as well. Comparing a value with so many keys
-/// takes about as much work as hashing it, and a list has no false positives.
+/// The maximum number of keys that are sent as a list if a Bloom filter is possible as well. Comparing a value with
+/// so many keys takes about as much work as hashing it, and a list has no false positives.
 const LISTED: usize = 1_000;
 
 /// A list is still tried if its estimated length exceeds the limit by less than one part in this many.
@@ -41,7 +41,7 @@ pub(super) struct ColumnPredicate<'a> {
     asking: &'a KeyStatement<'a>,
     column: Arc<dyn PhysicalExpr>,
     keys: &'a OrderedKeys,
-    /// The span that the rows' keys are assumed to be in; none if it does not divide the keys.
+    /// The span that the rows' keys are assumed to be in, or `None` if it does not divide the keys.
     span: Option<&'a Span>,
     /// The known keys: those of the span, if there is one.
     pub(super) split: Option<Split<'a>>,
@@ -65,7 +65,7 @@ impl<'a> ColumnPredicate<'a> {
         Self { asking, column, keys, span, split: in_span.or_else(all), room }
     }
 
-    /// The conditions to try for a form, the best first.
+    /// Returns the conditions to try for a form, the best first.
     pub(super) fn attempts(&self, wanted: KeyFilterForm) -> Vec<Attempt> {
         let p = match wanted {
             KeyFilterForm::Bounds => return vec![Attempt::Bounds],
@@ -120,7 +120,7 @@ impl<'a> ColumnPredicate<'a> {
         Arc::new(BinaryExpr::new(Arc::clone(&self.column), op, lit(value.clone())))
     }
 
-    /// The condition between the least and the greatest key, as far as they are known.
+    /// Returns the condition between the least and the greatest key, as far as they are known.
     fn between(&self) -> Option<Arc<dyn PhysicalExpr>> {
         let low = self.keys.low.as_ref().map(|low| self.compared(Operator::GtEq, low));
         let high = self.keys.high.as_ref().map(|high| self.compared(Operator::LtEq, high));
@@ -137,8 +137,8 @@ impl<'a> ColumnPredicate<'a> {
         })
     }
 
-    /// The hashings that the store supports for the column, the densest first, each with the expression that it
-    /// hashes.
+    /// Returns the hashings that the store supports for the column, the densest first, each with the expression that
+    /// it hashes.
     pub(super) fn hashed_keys(&self) -> impl Iterator<Item = (Hashing, Expr)> {
         let values = self.keys.values.as_deref().unwrap_or_default();
         let translator = self.asking.translator();
@@ -153,7 +153,7 @@ impl<'a> ColumnPredicate<'a> {
             .filter(move |(hashing, _)| known && first.is_none_or(|value| hashing.takes(value)))
     }
 
-    /// The keys that the rows may have if they are in the span.
+    /// Returns the keys that the rows may have if they are in the span.
     fn listed_values(&self) -> Result<&'a [ScalarValue], Reason> {
         let split = self.split.ok_or(
             "the build side has more keys than joins hand on: \
@@ -162,7 +162,7 @@ impl<'a> ColumnPredicate<'a> {
         Ok(split.within)
     }
 
-    /// The condition for values outside of the span, as far as there are keys.
+    /// Returns the condition for values outside of the span, as far as there are keys.
     fn outside(&self) -> Option<Arc<dyn PhysicalExpr>> {
         let (span, split) = self.span.zip(self.split)?;
         let below = split.below.first().map(|least| {
@@ -176,7 +176,7 @@ impl<'a> ColumnPredicate<'a> {
         below.into_iter().chain(above).reduce(or)
     }
 
-    /// The approximate bytes of the conditions for a span.
+    /// Returns the approximate bytes of the conditions for a span.
     pub(super) fn around_span(&self) -> usize {
         let values = self.keys.values.as_deref().unwrap_or_default();
         let (Some(low), Some(high)) = (values.first(), values.last()) else { return 0 };
@@ -199,7 +199,7 @@ impl<'a> ColumnPredicate<'a> {
         Ok(Arc::new(list))
     }
 
-    /// The condition that a value is in the list or outside of the span, as it is evaluated locally.
+    /// Returns the condition that a value is in the list or outside of the span, as it is evaluated locally.
     fn local_predicate(&self, values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
         Ok(match self.outside() {
             Some(outside) if values.is_empty() => outside,
@@ -208,8 +208,8 @@ impl<'a> ColumnPredicate<'a> {
         })
     }
 
-    /// The approximate number of keys in a list of so many bytes, estimated from some of them; at most the store's
-    /// limit.
+    /// Returns the approximate number of keys in a list of this many bytes, estimated from some of them; at most the
+    /// store's limit.
     pub(super) fn listed(&self, room: usize) -> usize {
         self.fitting(room).min(self.most_members())
     }
@@ -298,7 +298,7 @@ impl<'a> ColumnPredicate<'a> {
         Ok(Ok((Filter { here, there }, likely)))
     }
 
-    /// The store's condition that a value is in the span and meets `condition`, or is outside of the span.
+    /// Returns the store's condition that a value is in the span and meets `condition`, or is outside of the span.
     fn or_outside_there(&self, condition: Expr) -> Option<Expr> {
         let (Some(span), Some(outside)) = (self.span, self.outside()) else {
             return Some(condition);

@@ -28,13 +28,13 @@ use super::gone;
 /// The number of values that are tested at once, so that intermediate results stay in the cache of a core.
 const AT_ONCE: i64 = 1 << 13;
 
-/// The least number of values that justify a thread of their own.
+/// The minimum number of values that justify a thread of their own.
 const LEAST_APART: f64 = 1e5;
 
 /// The number of values, evenly spread between the bounds, that are tested to estimate the number of keys.
 const TELLING: i64 = 1 << 12;
 
-/// The most values that are tested. More take longer than any scan waits.
+/// The maximum number of values that are tested. More take longer than any scan waits.
 const MOST_VALUES: i128 = 1 << 28;
 
 /// The share of the time that always passes before the progress so far is used to predict the rest.
@@ -49,8 +49,9 @@ pub struct EnumerableFilter {
 }
 
 impl EnumerableFilter {
-    /// Combines the filters on one column with its bounds; none if there is no such filter, or if the column's values
-    /// are not countable. Each of the filters must let only the keys of a join pass, a join with a single key.
+    /// Combines the filters on one column with its bounds. Returns `None` if there is no such filter, or if the
+    /// column's values are not countable. Each of the filters must let only the keys of a join pass, a join with a
+    /// single key.
     #[must_use]
     pub fn try_new(
         filters: &[Arc<dyn PhysicalExpr>],
@@ -78,20 +79,20 @@ impl EnumerableFilter {
         Some(Self { filter: and(bounds, filters), field: Arc::clone(field), between })
     }
 
-    /// The number of values between the bounds, all of which are tested.
+    /// Returns the number of values between the bounds, all of which are tested.
     #[must_use]
     pub fn values(&self) -> f64 {
         (*self.between.end() as f64 - *self.between.start() as f64 + 1.0).max(0.0)
     }
 
-    /// The filter, which only keys pass.
+    /// Returns the filter, which only keys pass.
     #[must_use]
     pub fn filter(&self) -> &Arc<dyn PhysicalExpr> {
         &self.filter
     }
 
-    /// The keys in order, counted out on at most `threads` threads; none if there are more than `most`, or if
-    /// counting takes, or is predicted to take, beyond `until`.
+    /// Returns the keys in order, counted out on at most `threads` threads, or `None` if there are more than `most`,
+    /// or if counting takes, or is predicted to take, beyond `until`.
     ///
     /// # Errors
     ///
@@ -131,8 +132,8 @@ impl EnumerableFilter {
         })
     }
 
-    /// The keys in order; none if there are more than `most`, or if counting takes, or is predicted to take, beyond
-    /// `until`.
+    /// Returns the keys in order, or `None` if there are more than `most`, or if counting takes, or is predicted to
+    /// take, beyond `until`.
     fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
         let passing = Passing::new(self)?;
         let (first, end) = (*self.between.start(), *self.between.end());
@@ -165,7 +166,7 @@ impl EnumerableFilter {
         Ok(Some(keys))
     }
 
-    /// The approximate number of keys, from a test of values that are spread evenly between the bounds.
+    /// Returns the approximate number of keys, from a test of values that are spread evenly between the bounds.
     ///
     /// # Errors
     ///
@@ -199,7 +200,7 @@ impl Passing {
         Ok(Self { filter, schema })
     }
 
-    /// The numbers that pass the filter, as values of the column.
+    /// Returns the numbers that pass the filter, as values of the column.
     fn passing_values(&self, numbers: impl IntoIterator<Item = i64>) -> Result<ArrayRef> {
         let values = values(numbers, self.schema.field(0).data_type())?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![Arc::clone(&values)])?;
@@ -212,13 +213,13 @@ fn and(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn Phy
     Arc::new(BinaryExpr::new(left, Operator::And, right))
 }
 
-/// The number of values from one to another, for a countable type.
+/// Returns the number of values from one to another, for a countable type.
 pub(super) fn values_between(low: Option<&ScalarValue>, high: Option<&ScalarValue>) -> Option<f64> {
     let (low, high) = (as_number(low?)?, as_number(high?)?);
     Some((high as f64 - low as f64 + 1.0).max(0.0))
 }
 
-/// A value of a countable type as a number.
+/// Returns a value of a countable type as a number.
 fn as_number(value: &ScalarValue) -> Option<i64> {
     match *value {
         ScalarValue::Int8(x) => x.map(i64::from),
@@ -272,7 +273,7 @@ mod tests {
         Arc::new(BinaryExpr::new(left, op, lit(right.into())))
     }
 
-    /// The filter `k % 3 = 0`, or `k IS NULL`.
+    /// Returns the filter `k % 3 = 0`, or `k IS NULL`.
     fn thirds() -> Arc<dyn PhysicalExpr> {
         let wide: Arc<dyn PhysicalExpr> = Arc::new(CastExpr::new(k(), DataType::Int64, None));
         let third = binary(binary(wide, Operator::Modulo, 3_i64), Operator::Eq, 0_i64);

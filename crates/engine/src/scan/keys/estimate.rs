@@ -8,7 +8,7 @@ use super::bloom::Shape;
 use crate::estimate::demand::BLOOM_CONTAINS;
 use crate::scan::s3_select::S3SelectSource;
 
-/// The most distinct keys that a join lists.
+/// The maximum number of distinct keys that a join lists.
 pub(crate) const LISTED_KEYS: usize = 8_192;
 
 /// The share of rows between the bounds of the keys, if nothing else is known.
@@ -28,9 +28,9 @@ pub struct KeyEstimate {
     pub share: f64,
     terms: Terms,
     constants: u64,
-    /// The number of keys; none if there is no estimate.
+    /// The number of keys, or `None` if there is no estimate.
     keys: Option<f64>,
-    /// The number of keys if the build side had no filter; none if there is no estimate.
+    /// The number of keys if the build side had no filter, or `None` if there is no estimate.
     domain: Option<f64>,
     /// The bytes of a statement for the keys.
     bytes: f64,
@@ -66,13 +66,13 @@ impl KeyEstimate {
         Self { domain: all.or(self.domain), ..self }
     }
 
-    /// The bytes of the keys in so many statements.
+    /// Returns the bytes of the keys in this many statements.
     #[must_use]
     pub fn statement_bytes(&self, statements: Requests) -> Bytes {
         Bytes::from_f64(self.bytes * statements.as_f64())
     }
 
-    /// The demand of a scan with these keys.
+    /// Returns the demand of a scan with these keys.
     #[must_use]
     pub fn apply_to(&self, demand: ScanDemand) -> ScanDemand {
         demand.with_keys(self.share, self.terms, self.constants)
@@ -121,7 +121,7 @@ fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
     keys.is_some_and(|keys| keys <= most)
 }
 
-/// The share of the rows that passes a Bloom filter, with its false positives.
+/// Returns the share of the rows that passes a Bloom filter, with its false positives.
 fn with_wrong_yeses(share: f64) -> f64 {
     share + (1.0 - share) * WRONG_YES
 }

@@ -49,7 +49,7 @@ impl ColumnKeys {
         self.values.as_ref().is_some_and(HashSet::is_empty)
     }
 
-    /// The values that both allow.
+    /// Returns the values that both allow.
     fn both(self, other: Self) -> Self {
         let values = match (self.values, other.values) {
             (Some(some), Some(others)) => Some(some.intersection(&others).cloned().collect()),
@@ -63,7 +63,7 @@ impl ColumnKeys {
         }
     }
 
-    /// The values that either allows.
+    /// Returns the values that either allows.
     fn either(self, other: Self) -> Self {
         let null = self.null || other.null;
         // If one side has no values, the bounds come from the other side.
@@ -147,7 +147,7 @@ impl Keys {
         Self::Of(BTreeMap::from([(column, keys)]))
     }
 
-    /// The keys if both filters hold.
+    /// Returns the keys if both filters hold.
     #[must_use]
     pub fn both(self, other: Self) -> Self {
         let (mut all, others) = match (self, other) {
@@ -168,7 +168,7 @@ impl Keys {
         Self::Of(all)
     }
 
-    /// The keys if at least one of the filters holds.
+    /// Returns the keys if at least one of the filters holds.
     #[must_use]
     pub fn either(self, other: Self) -> Self {
         let (all, mut others) = match (self, other) {
@@ -192,7 +192,7 @@ impl Keys {
     }
 }
 
-/// The keys of a comparison such as `key >= constant`.
+/// Returns the keys of a comparison such as `key >= constant`.
 fn bound(
     left: &Arc<dyn PhysicalExpr>,
     op: Operator,
@@ -218,7 +218,7 @@ fn bound(
     Some(Keys::one(key.column, keys))
 }
 
-/// The keys of `key IN (…)`, or of several keys at once: `struct(key, …) IN (…)`.
+/// Returns the keys of `key IN (…)`, or of several keys at once: `struct(key, …) IN (…)`.
 fn membership(list: &InListExpr, schema: &Schema) -> Option<Keys> {
     if list.negated() {
         return None;
@@ -274,7 +274,7 @@ fn some(column: usize, values: HashSet<ScalarValue>) -> Keys {
     Keys::one(column, ColumnKeys { values: Some(values), ..ColumnKeys::default() })
 }
 
-/// The keys of `CASE … WHEN … THEN filter … ELSE filter END`, where one of the filters holds.
+/// Returns the keys of `CASE … WHEN … THEN filter … ELSE filter END`, where one of the filters holds.
 fn branches(case: &CaseExpr, schema: &Schema) -> Keys {
     let otherwise = match case.else_expr() {
         Some(filter) => Keys::from_filter(filter, schema),

@@ -21,8 +21,9 @@ pub enum Hashing {
 }
 
 impl Hashing {
-    /// The false-positive rate of a filter that fits into `room` bytes, for a key with this expression: `wanted`, or
-    /// the least rate above it that fits. None if only a filter would fit that every key passes.
+    /// Returns the false-positive rate of a filter that fits into `room` bytes, for a key with this expression:
+    /// `wanted`, or the least rate above it that fits. Returns `None` if only a filter would fit that every key
+    /// passes.
     pub(super) fn fit(self, keys: usize, wanted: f64, room: usize, key: &Expr) -> Option<f64> {
         match self {
             Self::Binary => fit(keys, wanted, bits(room, key), 0),
@@ -30,7 +31,8 @@ impl Hashing {
         }
     }
 
-    /// The most keys for which a filter with a false-positive rate of `p` fits into `room` bytes.
+    /// Returns the maximum number of keys for which a filter with a false-positive rate of `p` fits into `room`
+    /// bytes.
     pub(super) fn capacity(self, p: f64, room: usize, key: &Expr) -> usize {
         match self {
             Self::Binary => capacity(p, bits(room, key), 0),
@@ -38,7 +40,7 @@ impl Hashing {
         }
     }
 
-    /// The bits of a filter of some shape.
+    /// Returns the bits of a filter of some shape.
     pub(super) fn bits(self, shape: Shape) -> u64 {
         match self {
             Self::Binary => 8 * bytes(shape) as u64,
@@ -46,8 +48,8 @@ impl Hashing {
         }
     }
 
-    /// The condition that a key is in a filter of some keys. NULL does not pass. None if the keys are of a type that
-    /// is not hashed this way.
+    /// Returns the condition that a key is in a filter of some keys. NULL does not pass. Returns `None` if the keys
+    /// are of a type that is not hashed this way.
     #[must_use]
     pub fn condition(self, values: &[ScalarValue], shape: Shape, key: &Expr) -> Option<Expr> {
         match self {
@@ -74,12 +76,12 @@ impl Hashing {
     }
 }
 
-/// The bytes of the filter of `BLOOM_CONTAINS`.
+/// Returns the bytes of the filter of `BLOOM_CONTAINS`.
 fn bytes(shape: Shape) -> usize {
     usize::try_from(shape.total().div_ceil(8)).unwrap_or(usize::MAX).max(1)
 }
 
-/// The bits for which a call of `BLOOM_CONTAINS` of so many bytes has room.
+/// Returns the bits for which a call of `BLOOM_CONTAINS` of this many bytes has room.
 fn bits(room: usize, key: &Expr) -> usize {
     /// The length of a call without its bits and the key.
     const AROUND: usize = "BLOOM_CONTAINS('', 32, -9223372036854775808, )".len();
@@ -87,8 +89,8 @@ fn bits(room: usize, key: &Expr) -> usize {
     room.saturating_sub(AROUND + key.to_string().len()) / 4 * 3 * 8
 }
 
-/// The hash of a key, equal to the store's hash of the expression that [`Translator::filterable`] returns for the
-/// column.
+/// Returns the hash of a key, equal to the store's hash of the expression that [`Translator::filterable`] returns for
+/// the column.
 ///
 /// [`Translator::filterable`]: crate::pushdown::predicate::Translator::filterable
 fn hash(filter: &BloomFilter, value: &ScalarValue) -> Option<u64> {
@@ -104,7 +106,7 @@ fn hash(filter: &BloomFilter, value: &ScalarValue) -> Option<u64> {
     })
 }
 
-/// A whole number of at most 64 bits.
+/// Returns a whole number of at most 64 bits.
 fn as_int(value: &ScalarValue) -> Option<i64> {
     match *value {
         ScalarValue::Int8(x) => x.map(i64::from),

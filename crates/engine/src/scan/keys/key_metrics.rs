@@ -27,7 +27,7 @@ struct KeyMetricsState {
     parts: RangeCounts,
 }
 
-/// The conditions on keys of joins that a plan sent while it ran; empty if there were none.
+/// Returns the conditions on keys of joins that a plan sent while it ran; empty if there were none.
 #[must_use]
 pub fn key_texts(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     let said = |metric: &Arc<Metric>| match metric.value() {

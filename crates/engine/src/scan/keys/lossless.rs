@@ -16,7 +16,8 @@ pub(super) struct LosslessCast {
 }
 
 impl LosslessCast {
-    /// Recognizes an expression that is a column of a comparable type under lossless conversions; none for others.
+    /// Recognizes an expression that is a column of a comparable type under lossless conversions. Returns `None` for
+    /// others.
     pub(super) fn from_expr(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
         if let Some(column) = expr.downcast_ref::<Column>() {
             let declared = schema.fields().get(column.index())?.data_type().clone();
@@ -37,7 +38,7 @@ impl LosslessCast {
         Some(inner)
     }
 
-    /// The value of the column that is converted to a key; none if there is no such value.
+    /// Returns the value of the column that is converted to a key, or `None` if there is no such value.
     ///
     /// # Errors
     ///
@@ -112,7 +113,7 @@ fn loses_nothing(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// The bits of an integer type, and whether it is signed.
+/// Returns the bits of an integer type, and whether it is signed.
 fn integer(data_type: &DataType) -> Option<(u8, bool)> {
     Some(match data_type {
         DataType::Int8 => (8, true),

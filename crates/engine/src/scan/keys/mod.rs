@@ -5,11 +5,14 @@
 //! that limit.) The steps are:
 //!
 //! 1. `at_open` waits for the filter when a file is opened.
-//! 2. [`Keys::of`] extracts the keys from the filter, or [`EnumerableFilter`] counts them out if that is expected to pay
-//!    ([`KeyEstimate`]).
-//! 3. `decide` chooses by predicted cost, and `push_down_keys` builds the cheapest condition that the store accepts: bounds, a
-//!    list or a Bloom filter (`hashing`, `bloom`).
-//! 4. If the keys are too many for one statement, `by_part` assigns them to parts of a file.
+//! 2. `extract` extracts the [`Keys`] from the filter, also under lossless casts (`lossless`). [`EnumerableFilter`]
+//!    counts the keys out if that is expected to pay ([`KeyEstimate`]).
+//! 3. `decide` chooses by predicted cost. [`push_down_keys`] builds the cheapest condition that the store accepts
+//!    (`column_predicate`, `pushed`): bounds, a list or a Bloom filter (`hashing`, [`bloom`]).
+//! 4. If the keys are too many for one statement, `by_range` assigns them to ranges of a file. `ordered` and
+//!    `range_sampler` find the keys that a range may have.
+//!
+//! `key_metrics` shows the result in EXPLAIN ANALYZE.
 //!
 //! Each step may only weaken the filter: the join checks the rows again.
 

@@ -44,7 +44,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from the least to the greatest of some values; none if all are NULL.
+    /// Returns the span from the least to the greatest of some values, or `None` if all are NULL.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Span {
         Ok(span)
     }
 
-    /// The smallest span that contains both.
+    /// Returns the smallest span that contains both.
     #[must_use]
     pub fn around(self, other: Self) -> Self {
         Self {
@@ -84,7 +84,7 @@ pub struct Split<'a> {
 }
 
 impl OrderedKeys {
-    /// Divides the keys by a span; none if they are not known or of another type.
+    /// Divides the keys by a span. Returns `None` if they are not known or of another type.
     #[must_use]
     pub fn split(&self, span: &Span) -> Option<Split<'_>> {
         let values = self.values.as_deref()?;

@@ -29,7 +29,7 @@ pub struct KeyStatement<'a> {
 const AROUND: usize = " WHERE () AND ()".len();
 
 impl<'a> KeyStatement<'a> {
-    /// The statement of a scan, without keys so far.
+    /// Creates the statement of a scan, without keys so far.
     #[must_use]
     pub fn new(source: &'a S3SelectSource, endpoint: &'a Endpoint) -> Self {
         let bare = source.statement(None).map_or(0, |statement| statement.sql().len());
@@ -53,8 +53,8 @@ impl<'a> KeyStatement<'a> {
         })
     }
 
-    /// The approximate number of keys of a column for which a condition of some form has room, if the rows' keys are
-    /// assumed to be in a span; 0 if the store does not accept such a condition.
+    /// Returns the approximate number of keys of a column for which a condition of some form has room, if the rows'
+    /// keys are assumed to be in a span; 0 if the store does not accept such a condition.
     #[must_use]
     pub fn capacity(&self, index: usize, keys: &OrderedKeys, form: KeyFilterForm) -> usize {
         let column = ColumnPredicate::new(self, index, keys, None, self.room);
@@ -66,8 +66,8 @@ impl<'a> KeyStatement<'a> {
         }
     }
 
-    /// The conditions on one column that several statements express together, each with `each` keys, if the rows'
-    /// keys are assumed to be in spans.
+    /// Returns the conditions on one column that several statements express together, each with `each` keys, if the
+    /// rows' keys are assumed to be in spans.
     #[must_use]
     pub fn expected(
         &self,

@@ -36,7 +36,7 @@ pub enum PushedKeyFilter {
 }
 
 impl PushedKeyFilter {
-    /// The terms that the store evaluates per row.
+    /// Returns the terms that the store evaluates per row.
     #[must_use]
     pub fn terms(&self) -> Terms {
         match self {
@@ -48,7 +48,7 @@ impl PushedKeyFilter {
         }
     }
 
-    /// The constants of the list.
+    /// Returns the constants of the list.
     #[must_use]
     pub fn constants(&self) -> u64 {
         match self {
@@ -106,7 +106,8 @@ impl fmt::Display for PushedKeys {
 }
 
 impl PushedKeys {
-    /// The probability that a row passes whose value in a column is no key but lies between the bounds of the keys.
+    /// Returns the probability that a row passes whose value in a column is no key but lies between the bounds of the
+    /// keys.
     #[must_use]
     pub fn wrong_yes(&self, column: &str) -> f64 {
         match self.columns.iter().find(|(name, _)| name == column) {
@@ -116,7 +117,7 @@ impl PushedKeys {
         }
     }
 
-    /// The least false-positive rate of the Bloom filters, if there are any.
+    /// Returns the least false-positive rate of the Bloom filters, if there are any.
     #[must_use]
     pub fn least_p(&self) -> Option<f64> {
         let each = self.columns.iter().filter_map(|(_, likely)| match likely {
@@ -150,7 +151,7 @@ impl PushedKeys {
         with
     }
 
-    /// The expected share of the rows that pass, if the column has `domain` different values.
+    /// Returns the expected share of the rows that pass, if the column has `domain` different values.
     #[must_use]
     pub fn share(&self, domain: Option<f64>) -> f64 {
         /// The share of rows between the bounds of the keys, if their values are not countable.

@@ -20,7 +20,7 @@ use crate::store::metrics::NodeMetrics;
 
 /// The number of records that a look should return, if they are of the table's average length.
 const RECORDS: f64 = 32.0;
-/// The least and the most bytes of a look.
+/// The minimum and the maximum number of bytes of a look.
 const BYTES: (u64, u64) = (64, 64 * 1024);
 /// The number of concurrent looks.
 const AT_ONCE: usize = 8;
@@ -48,7 +48,7 @@ impl<'a> RangeSampler<'a> {
         Self { source, select, metrics, bytes: sample_bytes(record_bytes) }
     }
 
-    /// Returns whether a look takes a request; none if looks are not possible.
+    /// Returns whether a look takes a request, or `None` if looks are not possible.
     #[must_use]
     pub fn possible(source: &S3SelectSource) -> Option<bool> {
         if source.format().input.format == InputFormat::Parquet {
@@ -65,7 +65,7 @@ impl<'a> RangeSampler<'a> {
         self.source.takes_ranges() && (part.range.is_some() || !csv)
     }
 
-    /// The spans of the first and of the last records of a part; for a Parquet file, the spans in its footer.
+    /// Returns the spans of the first and of the last records of a part; for a Parquet file, the spans in its footer.
     pub async fn ends(&self, columns: &[usize], part: &PartitionedFile) -> (Spans, Spans) {
         if !self.source.takes_ranges() {
             let seen = self.footer(columns, part).await;
@@ -81,7 +81,7 @@ impl<'a> RangeSampler<'a> {
         (seen.next().unwrap_or_default(), seen.next().unwrap_or_default())
     }
 
-    /// The spans of the first records after some offsets in a file.
+    /// Returns the spans of the first records after some offsets in a file.
     pub async fn at(
         &self,
         columns: &[usize],
@@ -139,7 +139,7 @@ impl<'a> RangeSampler<'a> {
     }
 }
 
-/// The bytes of a look at records of a table.
+/// Returns the bytes of a look at records of a table.
 #[must_use]
 pub fn sample_bytes(record_bytes: f64) -> u64 {
     ((RECORDS * record_bytes) as u64).clamp(BYTES.0, BYTES.1)

@@ -40,7 +40,7 @@ pub struct KeyFilter {
 }
 
 impl Filter {
-    /// The conjunction of some filters, as the store evaluates it.
+    /// Returns the conjunction of some filters, as the store evaluates it.
     #[must_use]
     pub fn there(filters: &[Self]) -> Option<Expr> {
         filters.iter().map(|filter| filter.there.expr.clone()).reduce(Expr::and)
@@ -69,7 +69,7 @@ impl S3SelectSource {
         )
     }
 
-    /// The statement and filters of a file that is opened now, by [these filters](Self::filters_now).
+    /// Returns the statement and filters of a file that is opened now, by [these filters](Self::filters_now).
     ///
     /// # Errors
     ///
@@ -88,9 +88,9 @@ impl S3SelectSource {
         ScanSnapshot::new(statement, &filters, &answer)
     }
 
-    /// The filters of the plan, the given `keys`, and those arriving filters that the store can apply in their
-    /// present state. Arriving filters with keys of a join are not among the latter: [`decide`](super::keys::decide)
-    /// makes `keys` of them.
+    /// Returns the filters of the plan, the given `keys`, and those arriving filters that the store can apply in
+    /// their present state. Arriving filters with keys of a join are not among the latter:
+    /// [`decide`](super::keys::decide) makes `keys` of them.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl S3SelectSource {
     }
 
     /// Marks the arriving filters with these ids as keys of a join; those without a value in the map are removed.
-    /// None if the scan has no arriving filters.
+    /// Returns `None` if the scan has no arriving filters.
     #[must_use]
     pub fn with_keys_of_joins(&self, joins: &HashMap<u64, Option<DynamicKeys>>) -> Option<Self> {
         if self.arriving.is_empty() {
@@ -143,13 +143,13 @@ impl S3SelectSource {
         Some(with)
     }
 
-    /// The filters whose values are not known before the query runs.
+    /// Returns the filters whose values are not known before the query runs.
     #[must_use]
     pub fn arriving(&self) -> &[DynamicFilter] {
         &self.arriving
     }
 
-    /// The present keys of the joins above on the columns that are read, and the filters that they come from.
+    /// Returns the present keys of the joins above on the columns that are read, and the filters that they come from.
     ///
     /// # Errors
     ///
@@ -164,13 +164,14 @@ impl S3SelectSource {
         Ok((keys.about(|column| self.columns().contains(&column)), filters))
     }
 
-    /// The estimated number of keys if the build side of the joins above had no filter; none if there is no estimate.
+    /// Returns the estimated number of keys if the build side of the joins above had no filter, or `None` if there is
+    /// no estimate.
     #[must_use]
     pub fn domain(&self) -> Option<f64> {
         self.arriving.iter().find_map(|arriving| arriving.keys?.domain)
     }
 
-    /// The columns by which keys of joins select rows, as a part of a node's line in EXPLAIN.
+    /// Returns the columns by which keys of joins select rows, as a part of a node's line in EXPLAIN.
     #[must_use]
     pub fn shown_keys(&self) -> String {
         let keys = self.arriving.iter().filter(|arriving| arriving.keys.is_some());
@@ -189,7 +190,7 @@ impl S3SelectSource {
         translator.filterable(column).is_some() || translator.hashable(column).is_some()
     }
 
-    /// The reason why the store cannot look a column's values up in a Bloom filter.
+    /// Returns the reason why the store cannot look a column's values up in a Bloom filter.
     #[must_use]
     pub fn no_bloom(&self, column: &Arc<dyn PhysicalExpr>) -> Reason {
         let StoreCapabilities { name, syntax, .. } = self.profile();
@@ -230,19 +231,19 @@ impl S3SelectSource {
         Ok(fewer)
     }
 
-    /// The scan without any filter, to estimate the values of its rows.
+    /// Returns the scan without any filter, to estimate the values of its rows.
     #[must_use]
     pub fn unfiltered(&self) -> Self {
         Self { filters: Vec::new(), arriving: Vec::new(), ..self.clone() }
     }
 
-    /// The filter that the store applies.
+    /// Returns the filter that the store applies.
     #[must_use]
     pub fn store_filter(&self) -> Option<Expr> {
         Filter::there(&self.filters)
     }
 
-    /// The filters that are not checked again above the scan.
+    /// Returns the filters that are not checked again above the scan.
     #[must_use]
     pub fn exact_filters(&self) -> Vec<Arc<dyn PhysicalExpr>> {
         self.filters
@@ -252,13 +253,13 @@ impl S3SelectSource {
             .collect()
     }
 
-    /// Every filter, with its two sides.
+    /// Returns every filter, with its two sides.
     #[must_use]
     pub fn filters(&self) -> &[Filter] {
         &self.filters
     }
 
-    /// The indices of the file's columns that a statement with these filters reads.
+    /// Returns the indices of the file's columns that a statement with these filters reads.
     #[must_use]
     pub fn columns_of(&self, filters: &[Arc<dyn PhysicalExpr>]) -> BTreeSet<usize> {
         let filtered = filters.iter().flat_map(collect_columns).map(|column| column.index());

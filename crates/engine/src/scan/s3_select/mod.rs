@@ -53,7 +53,7 @@ pub struct S3SelectSource {
     filters: Vec<Filter>,
     /// Filters whose values are not known before the query runs.
     arriving: Vec<DynamicFilter>,
-    /// The most rows wanted of a file, once that is known.
+    /// The maximum number of rows wanted of a file, once that is known.
     limit: Option<usize>,
     split: Split,
     batch_size: usize,
@@ -70,11 +70,11 @@ pub struct SelectPushdown {
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
     /// Filters whose values are not known before the query runs, over the table's columns.
     pub arriving: Vec<DynamicFilter>,
-    /// The most rows wanted of a file.
+    /// The maximum number of rows wanted of a file.
     pub limit: Option<usize>,
     /// The division of files among statements.
     pub split: Split,
-    /// The most rows in a batch.
+    /// The maximum number of rows in a batch.
     pub batch_size: usize,
     /// The number of files of the table that the scan leaves out because none of their rows passes the filters.
     pub left_out: usize,
@@ -99,8 +99,8 @@ impl S3SelectSource {
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
     }
 
-    /// The source with the given properties for the files of `config`, a scan with one of DataFusion's sources.
-    /// Earlier refusals of the statement by the store are ignored.
+    /// Returns the source with the given properties for the files of `config`, a scan with one of DataFusion's
+    /// sources. Earlier refusals of the statement by the store are ignored.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl S3SelectSource {
         }
     }
 
-    /// A scan of the files of `config` without a filter, if the store has Select and can read them.
+    /// Returns a scan of the files of `config` without a filter, if the store has Select and can read them.
     fn over(
         config: &FileScanConfig,
         endpoint: &Endpoint,
@@ -180,7 +180,7 @@ impl S3SelectSource {
         })
     }
 
-    /// The properties of the scan that its plan decided.
+    /// Returns the properties of the scan that its plan decided.
     #[must_use]
     pub fn pushdown(&self) -> SelectPushdown {
         SelectPushdown {
@@ -194,13 +194,14 @@ impl S3SelectSource {
         }
     }
 
-    /// The statement for a whole file, without filters that arrive later; `None` if a column cannot be sent.
+    /// Returns the statement for a whole file, without filters that arrive later, or `None` if a column cannot be
+    /// sent.
     #[must_use]
     pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
         self.statement_with(&self.filters, limit)
     }
 
-    /// The reason why the scan has no statement.
+    /// Returns the reason why the scan has no statement.
     fn unsendable(&self) -> Reason {
         let (name, translator) = (&self.profile.name, self.translator());
         let mut fields = self.columns().iter().map(|index| self.file_schema().field(*index));
@@ -222,7 +223,7 @@ impl S3SelectSource {
         ))
     }
 
-    /// Sets the most rows wanted of a file.
+    /// Sets the maximum number of rows wanted of a file.
     #[must_use]
     pub fn with_limit(&self, limit: Option<usize>) -> Self {
         Self { limit, ..self.clone() }
@@ -247,13 +248,14 @@ impl S3SelectSource {
         Translator::new(&self.profile, self.format.style, self.file_schema())
     }
 
-    /// A copy of the scan with new metrics.
+    /// Returns a copy of the scan with new metrics.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
-    /// A scan of these columns of the same rows, for a sample: without arriving filters, and with metrics of its own.
+    /// Returns a scan of these columns of the same rows, for a sample: without arriving filters, and with metrics of
+    /// its own.
     #[must_use]
     pub fn sampled(&self, projection: &ProjectionExprs, metrics: ExecutionPlanMetricsSet) -> Self {
         let projection = SplitProjection::new(self.file_schema(), projection);
@@ -282,43 +284,44 @@ impl S3SelectSource {
         Self { split: Split { partitions: 0, ..self.split }, ..self.clone() }
     }
 
-    /// The division of files among statements.
+    /// Returns the division of files among statements.
     #[must_use]
     pub fn split(&self) -> Split {
         self.split
     }
 
-    /// The format of the files.
+    /// Returns the format of the files.
     #[must_use]
     pub fn format(&self) -> &TableFormat {
         &self.format
     }
 
-    /// The name of the endpoint, to be looked up in the session's [`Endpoints`](crate::store::endpoints::Endpoints).
+    /// Returns the name of the endpoint, to be looked up in the session's
+    /// [`Endpoints`](crate::store::endpoints::Endpoints).
     #[must_use]
     pub fn endpoint_name(&self) -> &str {
         &self.endpoint
     }
 
-    /// The capabilities of the endpoint.
+    /// Returns the capabilities of the endpoint.
     #[must_use]
     pub fn profile(&self) -> &StoreCapabilities {
         &self.profile
     }
 
-    /// The scan that fetches and filters the same rows locally.
+    /// Returns the scan that fetches and filters the same rows locally.
     #[must_use]
     pub fn get(&self) -> &GetScan {
         &self.get
     }
 
-    /// The file's columns, without partition columns.
+    /// Returns the file's columns, without partition columns.
     #[must_use]
     pub fn file_schema(&self) -> &SchemaRef {
         self.table_schema.file_schema()
     }
 
-    /// The table's columns, partition columns last. All are nullable, as expressions over partitions require.
+    /// Returns the table's columns, partition columns last. All are nullable, as expressions over partitions require.
     #[must_use]
     pub fn table(&self) -> Schema {
         let fields = self.table_schema.table_schema().fields().iter();
@@ -326,12 +329,12 @@ impl S3SelectSource {
         Schema::new(nullable.collect::<Vec<_>>())
     }
 
-    /// The projection from the file's columns that are sent to the output of the scan.
+    /// Returns the projection from the file's columns that are sent to the output of the scan.
     pub(crate) fn split_projection(&self) -> &SplitProjection {
         &self.projection
     }
 
-    /// The most rows in a batch.
+    /// Returns the maximum number of rows in a batch.
     pub(crate) fn batch_size(&self) -> usize {
         self.batch_size
     }
@@ -340,19 +343,19 @@ impl S3SelectSource {
         Self { batch_size, ..self.clone() }
     }
 
-    /// The output of the scan, over the table's columns.
+    /// Returns the output of the scan, over the table's columns.
     #[must_use]
     pub fn output(&self) -> &ProjectionExprs {
         &self.projection.source
     }
 
-    /// The indices of the file's columns that are sent.
+    /// Returns the indices of the file's columns that are sent.
     #[must_use]
     pub fn columns(&self) -> &[usize] {
         &self.projection.file_indices
     }
 
-    /// The metrics of the scan.
+    /// Returns the metrics of the scan.
     #[must_use]
     pub fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
         &self.metrics

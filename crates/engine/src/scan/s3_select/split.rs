@@ -12,12 +12,12 @@ use crate::context::config::{Partitions, SluiceOptions};
 pub struct Split {
     /// The least bytes of a part of a file.
     pub range_bytes: usize,
-    /// The least number of partitions, if there are enough parts.
+    /// The minimum number of partitions, if there are enough parts.
     pub partitions: usize,
 }
 
 impl Split {
-    /// The division that the session's options request.
+    /// Returns the division that the session's options request.
     #[must_use]
     pub fn from_options(options: &ConfigOptions) -> Self {
         let SluiceOptions { range_bytes, select_partitions, .. } =
@@ -26,7 +26,7 @@ impl Split {
     }
 
     /// Divides files into at least `partitions` groups; into fewer if there are not enough files or parts of
-    /// sufficient length. None if the files are already in as many groups as there would be parts.
+    /// sufficient length. Returns `None` if the files are already in as many groups as there would be parts.
     pub(super) fn groups(
         self,
         groups: &[FileGroup],

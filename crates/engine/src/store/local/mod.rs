@@ -1,8 +1,9 @@
 //! Local files as an object store.
 //!
 //! The store differs from [`LocalFileSystem`], which lists and opens the files, in four ways. A file that changes
-//! while it is read is an error ([`reads`]). A write replaces a file only if the request allows it ([`written`]).
-//! Folders that a write created and left empty are removed ([`folders`]). Link loops are not listed ([`link_loops`]).
+//! while it is read is an error (`stable_reads`). A write replaces a file only if the request allows it
+//! (`atomic_file`). Folders that a write created and left empty are removed (`folders`). Link loops are not listed
+//! (`link_loops`).
 
 mod atomic_file;
 mod folders;

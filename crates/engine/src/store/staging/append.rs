@@ -68,17 +68,17 @@ pub(crate) async fn as_there(copy: &mut CopyTo, session: &SessionContext) -> Res
     Ok(())
 }
 
-/// Whether the columns which partition the objects are written in them, too.
+/// Returns whether COPY also writes the partition columns into the objects.
 pub(crate) fn keeps_partitions(copy: &CopyTo, options: &ConfigOptions) -> bool {
     copy.options.get(KEEPS).map_or(
         options.execution.keep_partition_by_columns,
-        // What is neither is refused when it is planned.
+        // Planning refuses all values but `true` and `false`.
         |said| !said.eq_ignore_ascii_case("false"),
     )
 }
 
-/// Returns the first file at the place of a COPY with its columns; none if there is no file, or its columns cannot be
-/// inferred.
+/// Returns the first file at the place of a COPY with its columns, or `None` if there is no file, or its columns
+/// cannot be inferred.
 async fn first(
     copy: &CopyTo,
     session: &SessionContext,

@@ -1,14 +1,16 @@
 //! Writes that become visible together, once their statement has succeeded.
 //!
 //! DataFusion's writers complete each file on their own, also after an error in another file or in their own input.
-//! Under [`StagedWriteExec`](crate::operators::StagedWriteExec) they write through a [`Staging`] instead: parts
-//! are uploaded as they come, and any request that would make an object visible waits for the commit of its
-//! statement.
+//! Under [`StagedWriteExec`](crate::operators::StagedWriteExec) they write through a [`Staging`] instead: parts are
+//! uploaded as they come, and any request that would make an object visible waits for the commit of its statement.
 //!
 //! The guarantee: until every row is computed and every byte is uploaded, no object appears and none is replaced.
 //! Then the objects are completed one by one, and at last the objects that they replace are removed. If there are no
 //! new objects, nothing is removed. S3 has no transaction over several objects. If the store fails during these last
 //! steps, only some objects of the statement may exist, or old ones may remain beside them; each of them is complete.
+//!
+//! `store` stages the writes. `append` and `overwrite` handle objects that exist already, and `create_only` protects
+//! those that appear meanwhile. `outcome` finds out whether a failed write took effect.
 
 pub(crate) mod append;
 pub(crate) mod create_only;
@@ -122,7 +124,7 @@ impl OpenStaging {
         self,
         replaced: Vec<OverwrittenObject>,
     ) -> Result<(), CommitError> {
-        // As a task of its own, a commit that has begun runs to its end even if the query is dropped.
+        // The commit runs as its own task, so that it completes even if the query is dropped.
         let staging = Arc::clone(&self.staging);
         let commit = self.staging.spawn(async move { staging.commit(replaced).await });
         commit.await.unwrap_or_else(|_| Err(CommitError::NotVisible(stopped())))

@@ -17,8 +17,8 @@ pub(super) enum Outcome {
     Unknown,
 }
 
-/// The error of a write whose outcome is unknown: the answer was lost with `cause`, and the store does not report
-/// whether the object is there.
+/// Returns the error of a write whose outcome is unknown: the answer was lost with `cause`, and the store does not
+/// report whether the object is there.
 pub(crate) fn unknown(location: &Path, cause: Error) -> Caused {
     let error = UserError {
         kind: ErrorKind::Unavailable,

@@ -62,7 +62,7 @@ impl ObjectStoreRegistry for StagingStores {
 struct StagingStore {
     inner: Arc<dyn ObjectStore>,
     staging: Arc<Staging>,
-    /// The URL of the store if its objects must be new; none if they may replace others.
+    /// The URL of the store if its objects must be new, or `None` if they may replace others.
     only_new: Option<String>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Lines {
     has_ended: bool,
     /// True if the last byte was a carriage return.
     after_return: bool,
-    /// True if carriage returns precede line feeds; none until a line has ended.
+    /// True if carriage returns precede line feeds, or `None` until a line has ended.
     returns: Option<bool>,
     first_bytes: u64,
     hashes: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Creates a check for objects of this format; none if readers may disagree about the format.
+    /// Creates a check for objects of this format, or `None` if readers may disagree about the format.
     #[must_use]
     pub(crate) fn for_format(format: &Format) -> Option<Self> {
         let Format::Csv(csv) = format else { return None };
@@ -124,7 +124,8 @@ impl Lines {
         inside
     }
 
-    /// The properties of the object's lines; none if the number of lines and records differs or readers may disagree.
+    /// Returns the properties of the object's lines, or `None` if the number of lines and records differs or readers
+    /// may disagree.
     #[must_use]
     pub(crate) fn finish(mut self, records: u64) -> Option<LinesMessage> {
         if !self.has_ended {

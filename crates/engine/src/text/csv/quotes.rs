@@ -12,7 +12,7 @@ pub(crate) struct Quotes {
     quote: u8,
     escape: Option<u8>,
     comment: Option<u8>,
-    /// The byte that ends a record; none for `\r` and `\n`.
+    /// The byte that ends a record, or `None` for `\r` and `\n`.
     terminator: Option<u8>,
     state: State,
 }
@@ -32,7 +32,8 @@ enum State {
 }
 
 impl Quotes {
-    /// The tracker of a table, at the beginning of a record; none if two of its special characters are the same.
+    /// Returns the tracker of a table, at the beginning of a record, or `None` if two of its special characters are
+    /// the same.
     #[must_use]
     pub(crate) fn from_csv(csv: &CsvSource) -> Option<Self> {
         let quotes = Self {
@@ -46,7 +47,7 @@ impl Quotes {
         quotes.told_apart()
     }
 
-    /// The tracker of format options; none if two special characters are the same.
+    /// Returns the tracker of format options, or `None` if two special characters are the same.
     #[must_use]
     pub(crate) fn of_options(csv: &CsvOptions) -> Option<Self> {
         let quotes = Self {

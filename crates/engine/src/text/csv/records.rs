@@ -84,7 +84,7 @@ impl Records {
     ///
     /// # Errors
     ///
-    /// As for [`Self::feed`].
+    /// Those of [`Self::feed`].
     pub fn finish(&mut self, mut found: impl FnMut(Range<u64>)) -> Result<()> {
         loop {
             let (result, _, _, fields) =

@@ -27,14 +27,14 @@ pub struct CsvText {
     pub escape: Option<u8>,
     /// The byte that begins a comment.
     pub comment: Option<u8>,
-    /// The byte that ends a record; none for any usual line end.
+    /// The byte that ends a record, or `None` for any usual line end.
     pub terminator: Option<u8>,
     /// True if records may have fewer fields.
     pub truncated_rows: bool,
 }
 
 impl CsvText {
-    /// The options of DataFusion's source.
+    /// Returns the options of DataFusion's source.
     #[must_use]
     pub fn from_csv(csv: &CsvSource) -> Self {
         Self {
@@ -49,13 +49,13 @@ impl CsvText {
         }
     }
 
-    /// DataFusion's reader of such text, for one column.
+    /// Returns DataFusion's reader of such text, for one column.
     #[must_use]
     pub fn decoder(&self, schema: &SchemaRef, column: usize, batch_size: usize) -> Decoder {
         self.decoder_of(schema, vec![column], batch_size)
     }
 
-    /// DataFusion's reader of such text, for several columns.
+    /// Returns DataFusion's reader of such text, for several columns.
     #[must_use]
     pub fn decoder_of(
         &self,
@@ -82,19 +82,19 @@ impl CsvText {
         builder.build_decoder()
     }
 
-    /// A source like `csv` for records without a header.
+    /// Returns a source like `csv` for records without a header.
     #[must_use]
     pub fn headless(csv: &CsvSource) -> CsvSource {
         csv.clone().with_csv_options(CsvOptions { has_header: Some(false), ..options_of(csv) })
     }
 
-    /// An empty record, which every reader of such text skips.
+    /// Returns an empty record, which every reader of such text skips.
     #[must_use]
     pub fn blank_record(&self) -> [u8; 1] {
         [self.terminator.unwrap_or(b'\n')]
     }
 
-    /// The options as an index object stores them.
+    /// Returns the options as an index object stores them.
     #[must_use]
     pub fn message(&self) -> FormatMessage {
         FormatMessage {

@@ -17,7 +17,7 @@ use sluicegate_client::text_times::TextTimes;
 
 use crate::text::located_errors::LocatedSource;
 
-/// The format options that a CSV source reads with.
+/// Returns the format options that a CSV source reads with.
 pub(crate) fn options_of(csv: &CsvSource) -> CsvOptions {
     CsvOptions {
         has_header: Some(csv.has_header()),
@@ -96,7 +96,7 @@ pub(crate) fn opener(
     ProjectionOpener::try_new(projection.clone(), Arc::new(times), schema)
 }
 
-/// The file schema with the columns that are read replaced by the types that they are read as.
+/// Returns the file schema with the columns that are read replaced by the types that they are read as.
 fn as_text(schema: &SchemaRef, columns: &[usize], read: &SchemaRef) -> SchemaRef {
     let mut fields = schema.fields().to_vec();
     for (index, field) in columns.iter().zip(read.fields()) {

@@ -35,7 +35,7 @@ const RECORDS: usize = 1000;
 /// The bytes of text to read first; usually they contain enough records.
 const FIRST_SNIFF_BYTES: usize = 64 << 10;
 
-/// The most bytes of a file that is one array for which the columns are inferred here.
+/// The maximum number of bytes of a file that is one array for which the columns are inferred here.
 const MOST_OF_ARRAY: u64 = 16 << 20;
 
 /// The beginning of the description in an error about a file that is one array.
@@ -98,8 +98,8 @@ fn note_widened(state: &dyn Session, columns: &mut MergedColumns) {
     columns.take_widened().into_iter().for_each(|note| notes.add(note));
 }
 
-/// Infers the columns of files that are one JSON array each from their first records; none if a file is too large, or
-/// is not such an array.
+/// Infers the columns of files that are one JSON array each from their first records. Returns `None` if a file is too
+/// large, or is not such an array.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ pub(crate) async fn of_arrays(
     Ok(Some(Arc::new(columns.into_schema())))
 }
 
-/// The fault of a file that is one JSON array in which DataFusion finds no columns.
+/// Returns the fault of a file that is one JSON array in which DataFusion finds no columns.
 pub(crate) fn of_array_fault(error: DataFusionError, objects: &[ObjectMeta]) -> DataFusionError {
     let is_of_json = matches!(error.find_root(), DataFusionError::ArrowError(arrow, _)
         if matches!(arrow.as_ref(), ArrowError::JsonError(_)));
@@ -156,7 +156,7 @@ pub(crate) fn of_array_fault(error: DataFusionError, objects: &[ObjectMeta]) -> 
     }
 }
 
-/// The schema of at most `most` records of an object, the number of records, and the text that was read.
+/// Returns the schema of at most `most` records of an object, the number of records, and the text that was read.
 async fn of_object(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
@@ -250,7 +250,7 @@ impl Fault {
     }
 }
 
-/// The schema of at most `most` records, and their number.
+/// Returns the schema of at most `most` records, and their number.
 fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
     // An array is not parsed: its end may be far away.
     if text.trim_ascii_start().starts_with(b"[") {
@@ -358,7 +358,7 @@ struct Conflict {
 }
 
 impl Conflict {
-    /// The conflict of a record with the values `seen` before, if there is one.
+    /// Returns the conflict of a record with the values `seen` before, if there is one.
     fn of_record(seen: &mut ColumnTypes, (record, number): (&Value, usize)) -> Option<Self> {
         match record {
             Value::Object(columns) => columns

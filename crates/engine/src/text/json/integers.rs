@@ -31,7 +31,7 @@ pub(crate) fn checked(
     }
 }
 
-/// The columns of the files that a source reads.
+/// Returns the columns of the files that a source reads.
 pub(crate) fn columns_read(source: &dyn FileSource) -> SchemaRef {
     let schema = source.table_schema().file_schema();
     match source.projection() {

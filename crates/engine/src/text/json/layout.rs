@@ -19,8 +19,8 @@ use crate::text::sniff_cache::{SNIFF_BYTES, SniffCache};
 /// The layouts of the objects that a session has looked at.
 pub(crate) type KnownLayouts = SniffCache<TextLayout>;
 
-/// The layout of the JSON objects that a scan reads, by its first file. The file is looked at unless the session has
-/// its layout or no file will be cut.
+/// Returns the layout of the JSON objects that a scan reads, by its first file. The file is looked at unless the
+/// session has its layout or no file will be cut.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ async fn detect(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Tex
     Ok(TextLayout::JsonLines)
 }
 
-/// The layout by the beginning of a text; none if it does not contain a whole line.
+/// Returns the layout by the beginning of a text, or `None` if it does not contain a whole line.
 fn layout(beginning: &[u8]) -> Option<TextLayout> {
     let beginning = beginning.strip_prefix(&MARK).unwrap_or(beginning).trim_ascii_start();
     let lines =

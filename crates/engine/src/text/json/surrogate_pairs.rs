@@ -157,7 +157,7 @@ mod tests {
     /// The number of bytes that DataFusion's reader requests at a time beyond the end of a part.
     const LOOKAHEAD: u64 = 16 << 10;
 
-    /// The lines of a part of a file, as DataFusion's JSON reader cuts it.
+    /// Returns the lines of a part of a file, as DataFusion's JSON reader cuts it.
     async fn lines(text: &str, part: std::ops::Range<u64>) -> String {
         let (store, path) = (Arc::new(InMemory::new()), Path::from("a.json"));
         store.put(&path, PutPayload::from(text.to_owned())).await.unwrap();

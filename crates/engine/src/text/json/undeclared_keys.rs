@@ -267,8 +267,8 @@ mod tests {
 
     use super::*;
 
-    /// The columns `a` and `b` without nesting, `o` with the fields `x` and `y`, and `l`, a list of objects with the
-    /// field `x`.
+    /// Returns the columns `a` and `b` without nesting, `o` with the fields `x` and `y`, and `l`, a list of objects
+    /// with the field `x`.
     fn columns() -> Fields {
         let x = Field::new("x", DataType::Int64, true);
         let y = Field::new("y", DataType::new_list(DataType::Utf8, true), true);

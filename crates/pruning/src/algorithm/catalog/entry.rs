@@ -200,7 +200,7 @@ pub struct Table2 {
     pub at: fn(&Limits) -> Demand,
 }
 
-/// The authors' program: see [`released`](crate::algorithm::released).
+/// The authors' program: see [`published`](crate::algorithm::published).
 #[derive(Debug)]
 pub struct Released {
     /// The names of the program's parameters.

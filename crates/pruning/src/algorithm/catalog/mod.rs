@@ -141,7 +141,7 @@ impl Algorithm {
     }
 
     /// Returns the authors' program with its quirks, at their own sizes: see
-    /// [`released`](crate::algorithm::released).
+    /// [`published`](crate::algorithm::published).
     ///
     /// # Errors
     ///

@@ -125,7 +125,7 @@ struct Run<'a, P> {
     backoffs: Vec<Backoff>,
     /// For each worker the round whose FIN has been sent.
     fin_sent: Vec<u32>,
-    /// For each worker, true if a [`Event::Send`] is pending.
+    /// For each worker, true if an [`Event::Send`] is pending.
     sending: Vec<bool>,
     switch: Switch<P>,
     /// The tick until which the switch is down.

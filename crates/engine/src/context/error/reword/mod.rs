@@ -36,7 +36,7 @@ pub(crate) use self::syntax::with_suggestion;
 use self::unsupported::unsupported;
 pub(super) use self::values::of_value;
 
-/// Rewords a message that is unclear to a user; none if no rule applies.
+/// Rewords a message that is unclear to a user. Returns `None` if no rule applies.
 pub(super) fn reword(text: &str) -> Option<Description> {
     const RULES: [fn(&str) -> Option<Description>; 25] = [
         syntax,

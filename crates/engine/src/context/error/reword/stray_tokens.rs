@@ -66,7 +66,7 @@ const IN_PARENTHESES: &str =
 const TO_STDOUT: &str = "An answer is printed by itself: sluice sql --format csv \"SELECT …\". COPY writes a file or an object: COPY t TO \
      'file.csv'.";
 
-/// Returns an error for the place at which the parser stopped; none if the parser's own message is better.
+/// Returns an error for the place at which the parser stopped, or `None` if the parser's own message is better.
 pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<UserError> {
     let mut rest = rest_of_statement(sql, place)?;
     if rest.starts_with(char::is_whitespace) {

@@ -65,7 +65,7 @@ impl Clock {
         self.bytes.load(Ordering::Relaxed) as f64
     }
 
-    /// Returns the time of the first poll in seconds; none if the operator was never polled.
+    /// Returns the time of the first poll in seconds, or `None` if the operator was never polled.
     pub(super) fn started(&self) -> Option<f64> {
         let polled = self.polled.load(Ordering::Relaxed);
         polled.then(|| seconds(self.started.load(Ordering::Relaxed)))

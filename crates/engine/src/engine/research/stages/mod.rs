@@ -45,7 +45,7 @@ pub struct MeasuredStages {
 
 impl Query {
     /// Runs the query, discards its rows, and returns the measurements of its stages. If the query was planned by
-    /// [`Engine::profile`](crate::Engine::profile), they include the bytes that each stage read.
+    /// [`Engine::query_recorded`](crate::Engine::query_recorded), they include the bytes that each stage read.
     ///
     /// # Errors
     ///

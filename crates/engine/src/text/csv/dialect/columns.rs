@@ -64,7 +64,7 @@ pub(super) async fn infer_schema(
     Ok(Arc::new(columns.into_schema()))
 }
 
-/// The columns of an object by at most `most` records, and the number of these records.
+/// Returns the columns of an object by at most `most` records, and the number of these records.
 async fn of_object(
     (state, values): (&dyn Session, &Values),
     csv: &CsvFormat,

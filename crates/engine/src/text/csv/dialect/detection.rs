@@ -7,9 +7,9 @@ use csv_core::{ReadRecordResult, ReaderBuilder};
 
 use crate::text::json::bom::MARK;
 
-/// The most bytes of the sample.
+/// The maximum number of bytes of the sample.
 pub(crate) const SAMPLE: usize = 64 << 10;
-/// The most records of the sample.
+/// The maximum number of records of the sample.
 const RECORDS: usize = 200;
 /// The possible delimiters, the most usual first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -134,8 +134,8 @@ impl Dialect {
         options
     }
 
-    /// Describes the properties that differ from the usual dialect and are not in the options; none if there are
-    /// none.
+    /// Describes the properties that differ from the usual dialect and are not in the options. Returns `None` if
+    /// there are none.
     pub(crate) fn unusual(self, given: &BTreeMap<String, String>) -> Option<String> {
         let usual = Self::default();
         let mut said = Vec::new();
@@ -158,7 +158,8 @@ impl Dialect {
     }
 }
 
-/// The delimiter in a first line such as `sep=;`, which Excel writes and reads; none if the first line is a record.
+/// Returns the delimiter in a first line such as `sep=;`, which Excel writes and reads, or `None` if the first line
+/// is a record.
 pub(super) fn separator_line(sample: &[u8]) -> Option<u8> {
     let line = sample.strip_prefix(&MARK).unwrap_or(sample);
     match line {
@@ -233,7 +234,7 @@ impl Records {
         self.width() > 1 && self.rows.iter().all(|row| row.len() == self.width())
     }
 
-    /// The number of fields if the records form a table, else 1.
+    /// Returns the number of fields if the records form a table, else 1.
     fn width_of_table(&self) -> usize {
         if self.is_table() { self.width() } else { 1 }
     }
@@ -279,7 +280,7 @@ impl Records {
     }
 }
 
-/// A backslash, if the text escapes quotes with it and would otherwise be split wrongly.
+/// Returns a backslash, if the text escapes quotes with it and would otherwise be split wrongly.
 fn backslash(sample: &[u8], delimiter: u8, quote: u8) -> Option<u8> {
     const BACKSLASH: u8 = b'\\';
     let is_there = sample.windows(2).any(|pair| pair == [BACKSLASH, quote]);

@@ -34,7 +34,7 @@ pub(crate) struct ExpectedHeader {
 }
 
 impl ExpectedHeader {
-    /// The expected header for the files of a scan; none if the scan is not CSV with headers.
+    /// Returns the expected header for the files of a scan, or `None` if the scan is not CSV with headers.
     pub(crate) fn for_scan(
         config: &FileScanConfig,
         columns: &[String],
@@ -58,7 +58,7 @@ impl ExpectedHeader {
     }
 
     /// Attaches the header to those files of a scan for which `is_wanted` returns true and that are not known to
-    /// match; none if there are no such files.
+    /// match. Returns `None` if there are no such files.
     pub(crate) fn attach(
         &self,
         config: &FileScanConfig,
@@ -79,7 +79,7 @@ impl ExpectedHeader {
         any.then(|| FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build())
     }
 
-    /// The names of the columns; true if they were declared.
+    /// Returns the names of the columns; true if they were declared.
     pub(crate) fn columns(&self) -> (&[String], bool) {
         (&self.columns, self.is_declared)
     }

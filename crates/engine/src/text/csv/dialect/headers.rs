@@ -23,8 +23,8 @@ use crate::text::magic_bytes;
 use crate::text::sniff_cache::{SNIFF_BYTES, SniffCache};
 use crate::{ErrorKind, UserError};
 
-/// The most objects whose headers are compared when a table is created. Others are compared when a query opens them
-/// ([`ExpectedHeader`](super::expected_header::ExpectedHeader)).
+/// The maximum number of objects whose headers are compared when a table is created. Others are compared when a query
+/// opens them ([`ExpectedHeader`](super::expected_header::ExpectedHeader)).
 pub(crate) const MOST: usize = 1024;
 /// The number of headers that are fetched concurrently.
 const AT_ONCE: usize = 32;
@@ -132,9 +132,9 @@ fn is_row(header: &[String], declared: &[String]) -> bool {
     !header.iter().any(is_declared) && has_values(header)
 }
 
-/// The first record of the first object of a table that declares its columns, if it is a row but the format and the
-/// session treat it as a header. `text` is the beginning of the object, and `is_whole` is true if that is the whole
-/// object.
+/// Returns the first record of the first object of a table that declares its columns, if it is a row but the format
+/// and the session treat it as a header. `text` is the beginning of the object, and `is_whole` is true if that is the
+/// whole object.
 pub(super) fn row_first(
     state: &dyn Session,
     options: &CsvOptions,
@@ -273,7 +273,7 @@ impl fmt::Display for Names<'_> {
     }
 }
 
-/// Fetches the header of an object; none if it has none of reasonable length.
+/// Fetches the header of an object. Returns `None` if it has none of reasonable length.
 pub(super) async fn check_headers(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
@@ -300,12 +300,12 @@ pub(super) async fn check_headers(
     Ok(None)
 }
 
-/// The first record of a text, if it is complete.
+/// Returns the first record of a text, if it is complete.
 pub(super) fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
     first_record(text, is_whole, options).map(|(names, _)| names)
 }
 
-/// The first record of a text, if it is complete, and the text behind it.
+/// Returns the first record of a text, if it is complete, and the text behind it.
 fn first_record<'a>(
     text: &'a [u8],
     is_whole: bool,

@@ -43,7 +43,7 @@ pub(super) fn checked(
     Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The values of some columns as text, in the first records; empty if there are no columns.
+/// Returns the values of some columns as text, in the first records; empty if there are no columns.
 ///
 /// # Errors
 ///

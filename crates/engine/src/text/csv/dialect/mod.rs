@@ -1,8 +1,8 @@
 //! Infers the dialect and the columns of CSV files that are named by their URL, with one look at the objects.
 //!
-//! `begun` reads the beginning of the first object, `told` detects the dialect, and `columns` infers the columns from
-//! the first records (`prefix`, `column_names`, `real_dates`, `digit_dates`, `at_fault`). `headers` and `expected`
-//! check that all files of a table have the same header.
+//! `prefetched` reads the beginning of the first object, `detection` detects the dialect, and `columns` infers the
+//! columns from the first records (`prefix`, `column_names`, `invalid_dates`, `numeric_dates`, `undetectable`).
+//! `headers` and `expected_header` check that all files of a table have the same header.
 
 mod column_names;
 mod columns;
@@ -183,8 +183,8 @@ pub(crate) async fn columns(
     schema(state, format, &sampled, objects, values).await
 }
 
-/// The first record of the first object of a CSV table that declares its columns, if it is a row that would be
-/// treated as a header.
+/// Returns the first record of the first object of a CSV table that declares its columns, if it is a row that would
+/// be treated as a header.
 ///
 /// # Errors
 ///

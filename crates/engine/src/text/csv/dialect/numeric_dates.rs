@@ -12,7 +12,7 @@ use super::invalid_dates::as_text;
 use crate::text::csv::options::Values;
 
 /// Changes columns of whole numbers to dates or timestamps if all their values in the first records match the formats
-/// of `values`. The other arguments are as for [`real_dates`](super::invalid_dates).
+/// of `values`. The other arguments are as for [`checked`](super::invalid_dates::checked).
 ///
 /// # Errors
 ///

@@ -75,7 +75,7 @@ impl PrefetchedObject {
         })
     }
 
-    /// The bytes that were read.
+    /// Returns the bytes that were read.
     pub(super) fn prefix(&self) -> Bytes {
         self.beginning.clone()
     }

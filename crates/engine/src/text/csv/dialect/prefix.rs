@@ -12,7 +12,7 @@ use memchr::{memchr_iter, memchr2_iter};
 
 use crate::text::csv::quotes::Quotes;
 
-/// The most bytes that are read to infer columns: unclosed quotes continue to the end of the text.
+/// The maximum number of bytes that are read to infer columns: unclosed quotes continue to the end of the text.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The beginning of a text, as far as it has been read.
@@ -57,7 +57,7 @@ impl<'a> TextPrefix<'a> {
         self.is_whole || self.text.len() >= MOST_BYTES
     }
 
-    /// The records that were read.
+    /// Returns the records that were read.
     pub(super) fn records(&self) -> Bytes {
         let end = if self.is_whole || self.end == 0 { self.text.len() } else { self.end };
         Bytes::copy_from_slice(&self.text[..end])

@@ -49,7 +49,7 @@ impl Fault {
     }
 }
 
-/// The place of bytes that are not text, from Arrow's message, which counts fields from 0.
+/// Returns the place of bytes that are not text, from Arrow's message, which counts fields from 0.
 fn not_utf8(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("invalid UTF-8 in field ")?;
     let (field, rest) = rest.split_once(' ')?;
@@ -58,7 +58,7 @@ fn not_utf8(text: &str) -> Option<String> {
     Some(format!("see line {line}, field {}", field.parse::<usize>().ok()? + 1))
 }
 
-/// The numbers of fields in DataFusion's and Arrow's messages.
+/// Returns the numbers of fields in DataFusion's and Arrow's messages.
 fn numbers(text: &str) -> Option<(usize, usize)> {
     let (_, rest) = text.split_once("Encountered unequal lengths between records")?;
     let mut numbers = rest.split(|c: char| !c.is_ascii_digit()).filter_map(|it| it.parse().ok());

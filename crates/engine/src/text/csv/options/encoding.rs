@@ -33,14 +33,14 @@ const WINDOWS: [char; 32] = [
 ];
 
 impl Encoding {
-    /// The encoding with a name; none if the name is unknown.
+    /// Returns the encoding with a name, or `None` if the name is unknown.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         let known = NAMES.iter().find(|(names, _)| names.contains(&name.as_str()));
         known.map(|(_, encoding)| *encoding)
     }
 
-    /// The usual names, for messages.
+    /// Returns the usual names, for messages.
     pub(crate) fn names() -> String {
         NAMES.map(|(names, _)| names[0]).join(", ")
     }

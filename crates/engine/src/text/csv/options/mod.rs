@@ -1,9 +1,10 @@
 //! Options of CSV that DataFusion does not have: `skip`, `encoding`, `decimal_separator`, `dateformat`,
 //! `timestampformat`, `nullstr` and `types`.
 //!
-//! The first two change the bytes ([`Recoding`]): such objects are decoded locally, so they are read whole and with
-//! GET. The others apply to values ([`Values`]). DataFusion's reader and the store return the columns as text, and
-//! the text is parsed afterwards (`typed`), so that every way of scanning gives the same values.
+//! The first two change the bytes (`transcoding`, `encoding`): such objects are decoded locally, so they are read
+//! whole and with GET. The others apply to values ([`Values`]). DataFusion's reader and the store return the columns
+//! as text, and the text is parsed afterwards (`typed_columns`), so that every way of scanning gives the same values.
+//! `type_inference` prepares samples in these formats for Arrow's inference.
 
 mod encoding;
 mod transcoding;
@@ -38,7 +39,7 @@ pub(crate) struct CsvOptions {
     pub(crate) values: Values,
 }
 
-/// The name of an option without its prefix, if it is one of ours.
+/// Returns the name of an option without its prefix, if it is one of ours.
 fn ours(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let bare = lower.strip_prefix(PREFIX).unwrap_or(&lower);
@@ -87,8 +88,8 @@ impl CsvOptions {
     }
 }
 
-/// Checks the value of an option, as far as that is possible without a session; none if the option is not one of
-/// ours.
+/// Checks the value of an option, as far as that is possible without a session. Returns `None` if the option is not
+/// one of ours.
 pub(crate) fn check(name: &str, value: &str) -> Option<Result<()>> {
     let name = ours(name)?;
     let checked = match name {
@@ -103,7 +104,7 @@ pub(crate) fn check(name: &str, value: &str) -> Option<Result<()>> {
     Some(checked)
 }
 
-/// The options that are not ours.
+/// Returns the options that are not ours.
 pub(crate) fn others(options: &HashMap<String, String>) -> HashMap<String, String> {
     let others = options.iter().filter(|(name, _)| !is_ours(name));
     others.map(|(name, value)| (name.clone(), value.clone())).collect()

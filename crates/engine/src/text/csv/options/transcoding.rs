@@ -32,7 +32,7 @@ impl Recoding {
         self != Self::default()
     }
 
-    /// The number of lines to skip, and the name of the encoding, empty for UTF-8.
+    /// Returns the number of lines to skip, and the name of the encoding, empty for UTF-8.
     pub(crate) fn as_text(self) -> (u64, String) {
         match self.encoding {
             Encoding::Utf8 => (self.skip, String::new()),
@@ -40,7 +40,7 @@ impl Recoding {
         }
     }
 
-    /// Reverses [`Self::as_text`]; none if the encoding is unknown.
+    /// Reverses [`Self::as_text`]. Returns `None` if the encoding is unknown.
     pub(crate) fn from_text(skip: u64, encoding: &str) -> Option<Self> {
         let encoding = match encoding {
             "" => Encoding::Utf8,
@@ -79,7 +79,7 @@ struct Recoded {
 }
 
 impl Recoded {
-    /// The text of an object from its bytes.
+    /// Returns the text of an object from its bytes.
     fn text(
         &self,
         bytes: BoxStream<'static, Result<Bytes>>,
@@ -136,7 +136,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The number of these bytes that belong to skipped lines.
+    /// Returns the number of these bytes that belong to skipped lines.
     fn left_out(&mut self, text: &[u8]) -> usize {
         let mut at = 0;
         if self.behind_return && !text.is_empty() {
@@ -158,7 +158,7 @@ impl Lines {
     }
 }
 
-/// A part of a text.
+/// Returns a part of a text.
 fn part(
     text: BoxStream<'static, Result<Bytes>>,
     range: Range<u64>,

@@ -21,7 +21,7 @@ use crate::context::read_layer::{Layered, ReadLayer};
 const TEXT: &str = "x";
 
 impl Values {
-    /// A format and a store for Arrow's inference, which then finds the types that the values have with these
+    /// Returns a format and a store for Arrow's inference, which then finds the types that the values have with these
     /// options.
     pub(crate) fn sampled(
         &self,

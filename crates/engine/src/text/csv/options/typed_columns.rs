@@ -15,7 +15,7 @@ use crate::context::error::WITH_POINT;
 /// The name in plans for the table of text columns.
 const TEXT: &str = "text";
 
-/// The schema to read files with, where columns to be parsed are text; none if that is not necessary.
+/// Returns the schema to read files with, where columns to be parsed are text, or `None` if that is not necessary.
 pub(crate) fn reads_text(values: &Values, columns: &Schema) -> Option<SchemaRef> {
     let is_computed = |field: &Field| values.are_of(field.data_type());
     if !columns.fields().iter().any(|field| is_computed(field)) {
@@ -31,7 +31,7 @@ pub(crate) fn reads_text(values: &Values, columns: &Schema) -> Option<SchemaRef>
     )))
 }
 
-/// A table with the columns of `columns`, parsed from those that `files` reads as text.
+/// Returns a table with the columns of `columns`, parsed from those that `files` reads as text.
 ///
 /// # Errors
 ///
@@ -68,7 +68,7 @@ impl Values {
             || (self.timestamp_format.is_some() && is_time)
     }
 
-    /// An expression that parses a text.
+    /// Returns an expression that parses a text.
     fn computed(&self, text: Expr, data_type: &DataType) -> Result<Expr> {
         let text = match self.nulls.is_empty() {
             true => text,

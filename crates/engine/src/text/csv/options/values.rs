@@ -16,11 +16,11 @@ use crate::context::error::{ErrorKind, UserError};
 /// The options for parsing values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Values {
-    /// The decimal separator; none for a point.
+    /// The decimal separator, or `None` for a point.
     pub(crate) decimal_separator: Option<char>,
-    /// The format of dates; none for that of 2026-12-31.
+    /// The format of dates, or `None` for that of 2026-12-31.
     pub(crate) date_format: Option<String>,
-    /// The format of timestamps; none for the usual one.
+    /// The format of timestamps, or `None` for the usual one.
     pub(crate) timestamp_format: Option<String>,
     /// Texts that are NULL, besides the empty one.
     pub(crate) nulls: Vec<String>,
@@ -169,7 +169,7 @@ impl Values {
     }
 }
 
-/// The data type of a type name in SQL.
+/// Returns the data type of a type name in SQL.
 fn data_type(state: &dyn Session, written: &str) -> Result<DataType> {
     let unknown = || {
         UserError {

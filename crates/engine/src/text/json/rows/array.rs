@@ -25,7 +25,7 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// The elements of an array.
+    /// Returns the elements of an array.
     pub(super) fn stream(
         text: BoxStream<'static, Result<Bytes>>,
     ) -> BoxStream<'static, Result<Bytes>> {

@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 
 use super::decoder;
 
-/// The most bytes of text that are kept to find a line in.
+/// The maximum number of bytes of text that are kept to find a line in.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The text of the rows that are being parsed, and the number of lines before it.
@@ -54,7 +54,7 @@ impl PendingText {
         }
     }
 
-    /// The line, counted from 1, on which the first record begins that cannot be parsed.
+    /// Returns the line, counted from 1, on which the first record begins that cannot be parsed.
     fn line(&self) -> Option<u64> {
         let text = self.parts.concat();
         let mut decoder = decoder(self.columns.clone(), 1).ok()?;

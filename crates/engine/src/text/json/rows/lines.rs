@@ -15,7 +15,7 @@ use crate::text::byte_observer::stream_of;
 /// The number of bytes that are fetched at a time behind a part, for the end of its last line. It is DataFusion's.
 const LOOKAHEAD: u64 = 16 << 10;
 
-/// The lines that begin in a range of an object. `size` is the size of the object in bytes.
+/// Returns the lines that begin in a range of an object. `size` is the size of the object in bytes.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@
 //! - Records have a maximum length.
 //!
 //! DataFusion's reader has no option for the first and does not expose lines. `lines` cuts parts of a file, `array`
-//! separates the elements of an array, and `faults` finds the line of an error.
+//! separates the elements of an array, and `error_lines` finds the line of an error.
 
 mod array;
 mod error_lines;
@@ -46,7 +46,7 @@ pub(crate) fn is_mixed(data_type: &DataType) -> bool {
     }
 }
 
-/// A decoder of JSON values into rows of these columns.
+/// Returns a decoder of JSON values into rows of these columns.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(crate) fn decoder(columns: SchemaRef, batch_size: usize) -> Result<Decoder, 
         .build_decoder()
 }
 
-/// An opener of JSON files for a source. `store` returns their text, and `place` names the store in errors.
+/// Returns an opener of JSON files for a source. `store` returns their text, and `place` names the store in errors.
 ///
 /// # Errors
 ///
