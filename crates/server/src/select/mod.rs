@@ -6,8 +6,8 @@
 //! answer.
 //!
 //! A request walks through [`SelectRoute::answer`]: `request.rs` parses it, `admission.rs` limits the statements that run
-//! at a time, `indexed` finds records by indexes, and `answer.rs` evaluates and streams. `frames.rs` injects faults. `deadline.rs` and `reader.rs` end
-//! statements early.
+//! at a time, `indexed` finds records by indexes, and `answer.rs` evaluates and streams. `frames.rs` injects faults.
+//! `deadline.rs` and `reader.rs` end statements early.
 //!
 //! [`SelectRequest`]: sluicegate_s3select::SelectRequest
 
