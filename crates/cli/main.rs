@@ -1,7 +1,13 @@
 //! `sluice`: SQL over an S3 store, with the work done inside the store.
 //!
-//! [`args`] parses the command line; each command is a file of [`commands`]. Only this crate prints, reads arguments
-//! and exits.
+//! Reading order:
+//!
+//! 1. [`args`] parses the command line, and [`commands`] has a file or folder for each command.
+//! 2. [`connect`] builds an engine from the arguments. [`session`] runs statements on it, also from a prompt.
+//! 3. [`output`] prints answers, and [`failure`] prints errors. [`suggestions`] has hints for mistyped commands.
+//! 4. [`runtime`] handles threads, signals, temporary files and the terminal.
+//!
+//! Only this crate prints, reads arguments and exits.
 
 mod args;
 mod commands;

@@ -1,4 +1,7 @@
-//! The commands, one file each.
+//! The commands: a file or folder for each, named after the command.
+//!
+//! `samples` and `embedded_store` are shared: the first writes temporary samples to a bucket, the second runs a store
+//! in a folder.
 
 mod calibrate;
 mod completions;

@@ -1,7 +1,8 @@
 //! Builds engines from connection arguments.
 //!
-//! [`named_connections`] reads named connections, [`detect`] finds the kind of store, and [`calibrated_hardware`] finds its hardware
-//! profile.
+//! [`named_connections`] reads named connections. [`detect`] finds the kind of store, also from earlier probes
+//! ([`probed_endpoints`]), and [`calibrated_hardware`] finds its hardware profile. `reachability` checks that a store
+//! answers. `workers` adds workers, and `bucket` creates and removes buckets.
 
 pub(crate) mod bucket;
 pub(crate) mod calibrated_hardware;

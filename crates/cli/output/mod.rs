@@ -1,4 +1,9 @@
 //! Output of commands: answers, charts, listings, statistics, progress and HTML pages.
+//!
+//! - Answers: `result_set` writes them, with `titles`, `fit`, `expanded`, `grid`, `nested` and `escape`.
+//! - Rows of the program's own commands: `listing`, `constant`. Plans: `tree`. Statistics on stderr: `stats`,
+//!   `progress`.
+//! - Pages and pictures: `html`, `chart`, `screen`. `file` makes output files appear when they are complete.
 
 pub(crate) mod chart;
 pub(crate) mod constant;

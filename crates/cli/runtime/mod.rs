@@ -1,4 +1,10 @@
 //! The environment of a command: threads, signals, temporary files and the terminal.
+//!
+//! - `compute` runs queries on their own threads. `cpu` measures the CPU time.
+//! - `signals` receives signals, and `interrupt` and `hangup` react to them.
+//! - `folders`, `scratch` and `cleanup` manage the program's folders. `disk_space` and `file_size` check limits
+//!   before a command writes, and `input` opens files that the user names.
+//! - [`terminal`] has the terminal's width and settings.
 
 pub(crate) mod cleanup;
 pub(crate) mod compute;

@@ -1,4 +1,7 @@
 //! Sessions: statements that run one after another on one engine.
+//!
+//! `statements` splits text, `script` reads files, `prompt` reads lines from a terminal, and `meta` runs commands
+//! that are not SQL.
 
 pub(crate) mod meta;
 pub(crate) mod prompt;

@@ -1,13 +1,18 @@
 //! Corrects answers that DataFusion gets wrong.
 //!
-//! Each file here is one [`Guard`]: the upstream issue, statements that DataFusion answers wrong, and the change in
-//! our sessions, which is a setting, a rule, or a refusal with a reason. [`GUARDS`] lists them. The site's page
-//! "Where we differ from DataFusion" is generated from that list. `tests/it/guards.rs` runs every [`Case`] in plain
-//! DataFusion, too. A case that DataFusion answers correctly fails that test, because its guard can be removed.
+//! Each guard is a file or folder with one [`Guard`]: the upstream issue, statements that DataFusion answers wrong,
+//! and the change in our sessions, which is a setting, a rule, or a refusal with a reason. [`GUARDS`] lists them. The
+//! site's page "Where we differ from DataFusion" is generated from that list. `tests/it/guards.rs` runs every
+//! [`Case`] in plain DataFusion, too. A case that DataFusion answers correctly fails that test, because its guard can
+//! be removed.
 //!
 //! A guard costs nothing for plans that it does not concern. [`with_guards`] adds all guards to a session and nothing
 //! else, so a session without pushdown can be the oracle of one with it. Guards that change the text of a statement
 //! are in [`rewrite`], which runs before a statement is planned.
+//!
+//! Read `guard.rs` first, and then a short guard such as `piecewise_merge_join.rs`. Files that several guards share:
+//! `chain`, `comparisons`, `exact`, `outer_types`, `without_expressions`, [`wrapped_functions`], [`sql_types`],
+//! [`column_names`] and `forgetful`. This crate must not use our other crates.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,7 @@
 //! `sluice storage`: predicts the savings of computational storage.
+//!
+//! `measure` measures the stages of queries, and `model_tables` compares predictions with queries over model tables.
+//! `report` prints one query, and `ranking` prints several.
 
 mod measure;
 mod model_tables;

@@ -1,4 +1,7 @@
-//! `sluice switch`: runs, places, prints and checks the programs of the pruning switch. Each command has a file.
+//! `sluice switch`: runs, places, prints and checks the programs of the pruning switch.
+//!
+//! Each command has a file of its name. `input` reads the entries for several commands, and `bigdata` is a workload
+//! of `sluice switch run`.
 
 mod bigdata;
 mod fit;

@@ -1,4 +1,6 @@
 //! `sluice validate`: compares predictions with measurements.
+//!
+//! `queries` lists the queries, `trial` runs each in every way, and `report` prints the result.
 
 mod queries;
 mod report;

@@ -1,5 +1,8 @@
 //! Statements as a page: one HTML file with pictures that needs no other file.
 //!
+//! `section` is a statement on the page, and `executed` is one that ran. `plan_graph` and `rows` draw its plan,
+//! `strategies` lists its decisions, `requests` draws the timeline, and `bill` lists the costs.
+//!
 //! The page has no scripts and no external resources; its policy forbids the browser to load any. External text can
 //! only enter through [`Html::text`](markup::Html::text), which escapes it.
 

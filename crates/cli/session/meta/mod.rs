@@ -1,4 +1,7 @@
 //! Commands that are not SQL, such as lines that start with a backslash.
+//!
+//! `tables` is `\d`, `list` and `local` are `\ls`, and `script` is `\i`. `other_shells` has hints for commands of
+//! other shells.
 
 mod list;
 mod local;

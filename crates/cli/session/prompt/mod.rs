@@ -1,4 +1,7 @@
 //! The prompt: multi-line statements, history, and commands that start with a backslash.
+//!
+//! `greeting` checks the store when the prompt opens. `edit` highlights lines, and `complete` and `local_files`
+//! complete words.
 
 mod complete;
 mod edit;

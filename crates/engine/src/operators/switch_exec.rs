@@ -19,7 +19,7 @@ use super::switch_prune::SwitchPruneExec;
 use super::switch_run::Execution;
 
 /// Starts the switch: each execution of this node gives the
-/// [`SwitchPruneExec`](super::switch_prune::SwitchPruneExec)s below an empty switch, which they share.
+/// [`SwitchPruneExec`]s below an empty switch, which they share.
 ///
 /// The node requires a single partition, so that one execution of the plan is one call of `execute`.
 #[derive(Debug, Clone)]

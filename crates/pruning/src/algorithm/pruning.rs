@@ -28,7 +28,7 @@ pub trait Pruning: fmt::Debug + fmt::Display {
     fn expected(&self, rows: &mut dyn RowStatistics) -> PruningEstimate;
 
     /// Returns true if dropped entries are summed in the switch, which is read at the end: see
-    /// [`Pruner::group_sums`](crate::Pruner::group_sums).
+    /// [`Pruner::group_sums`].
     fn holds(&self) -> bool {
         self.cells_held() > 0
     }
