@@ -31,7 +31,7 @@ use sluicegate_guards::with_guards;
 /// the CSV and JSON formats with statistics, and the reasons in EXPLAIN.
 ///
 /// The object stores of the buckets belong to the runtime. Give the builder a [`RuntimeEnv`] with an
-/// [`S3Stores`](crate::store::registry::S3Stores) registry of the same endpoints. With another registry, every bucket of
+/// `S3Stores` registry of the same endpoints. With another registry, every bucket of
 /// `endpoints` must be the same store there.
 ///
 /// ```no_run

@@ -37,7 +37,7 @@ use crate::store::metrics::NodeMetrics;
 use crate::store::query_counters::QueryCounters;
 use crate::text::located_errors::conforming_opener;
 
-/// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or an [`AdaptiveSource`].
+/// The files of a scan with an `S3SelectSource`, an [`IndexedSource`] or an `AdaptiveSource`.
 ///
 /// A [`FileSource`] is opened without the task's context, which holds the endpoint; a [`DataSource`] is opened with
 /// it. Everything else is delegated to the [`FileScanConfig`] inside.

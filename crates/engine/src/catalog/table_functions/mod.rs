@@ -1,7 +1,7 @@
 //! Table functions about objects: `read_csv`, `read_json`, `read_parquet` (`read`) and `glob`.
 //!
 //! DataFusion's table functions cannot wait for a store. The text of a call therefore becomes the name of a table,
-//! which is looked up like a URL ([`UrlTables`](crate::catalog::url_tables::UrlTables)).
+//! which is looked up like a URL (`UrlTables`).
 
 mod glob;
 mod read;

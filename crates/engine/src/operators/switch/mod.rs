@@ -7,7 +7,7 @@
 //!
 //! | part | module |
 //! |---|---|
-//! | operators that are served, and changes of plans | [`crate::optimizer::SwitchPruning`] |
+//! | operators that are served, and changes of plans | `optimizer::SwitchPruning` |
 //! | configuration that fits the target | `planner`, `plan` |
 //! | columns → words | `key` (equality), `order` (order), `addend` (sums), `flags` (bits per row), `lanes` (Arrow types), `words` (packets) |
 //! | columns that are fetched for the rows that passed | `late_columns` |
