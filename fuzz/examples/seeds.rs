@@ -21,10 +21,10 @@ use parquet::basic::{Compression, GzipLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use sluicegate_conformance::table::{Case, Input};
 use sluicegate_fuzz::{OPTIONS, seed};
-use sluicegate_index::layout::{Blocks, MAGIC, Place, TRAILER, TopMessage, VERSION};
+use sluicegate_index::layout::{Blocks, MAGIC, RecordLocation, TRAILER, TopMessage, VERSION};
 use sluicegate_pruning::algorithm::{distinct, group_by, having, join, top_n};
 use sluicegate_pruning::switch::Program;
-use sluicegate_s3select::byteranges::Parts;
+use sluicegate_s3select::byteranges::MultipartBody;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("which folder?")?;
@@ -72,7 +72,7 @@ fn byteranges() -> BTreeSet<Vec<u8>> {
     let mut seeds: BTreeSet<_> =
         headers.iter().map(|header| [&[0], header.as_bytes()].concat()).collect();
     seeds.insert(b"\0multipart/byteranges; boundary=\"a b\"".to_vec());
-    let parts = Parts::new("b0undary".to_owned(), "text/csv".to_owned(), 24);
+    let parts = MultipartBody::new("b0undary".to_owned(), "text/csv".to_owned(), 24);
     let mut body = vec![1];
     for (range, bytes) in [(1..3, "12"), (8..24, "89abcdefghijklmn"), (4..5, "4")] {
         body.extend(parts.head(&range).into_bytes());
@@ -93,7 +93,7 @@ fn indexes() -> BTreeSet<Vec<u8>> {
         for number in 0..count {
             let mut key = number.to_be_bytes().to_vec();
             key.resize(length, b'x');
-            let place = Place { first: u64::from(number) * 300, bytes: 300 };
+            let place = RecordLocation { first: u64::from(number) * 300, bytes: 300 };
             if let Some(block) = blocks.push(&key, place) {
                 object.extend(block);
             }

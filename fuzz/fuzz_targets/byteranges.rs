@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate_s3select::byteranges::{
-    Asked, MAX_RANGES, Parts, boundary_of, found, header, header_bytes,
+    MAX_RANGES, MultipartBody, RangeHeader, boundary_of, found, header, header_bytes,
 };
 
 const BOUNDARY: &str = "b0undary";
@@ -25,16 +25,19 @@ fuzz_target!(|input: &[u8]| {
 
 fn asked(value: &str) {
     let _ = boundary_of(value);
-    let Some(asked) = Asked::parse(value) else { return };
+    let Some(asked) = RangeHeader::parse(value) else { return };
     for size in [0, 1, 100, u64::MAX] {
-        let ranges = asked.within(size);
+        let ranges = asked.resolve(size);
         assert!(ranges.len() <= MAX_RANGES);
         let mut sorted = ranges.clone();
         sorted.sort_by_key(|range| range.start);
         assert!(sorted.windows(2).all(|pair| pair[0].end < pair[1].start));
         assert!(ranges.iter().all(|range| range.start < range.end && range.end <= size));
         if !ranges.is_empty() {
-            assert_eq!(Asked::parse(&header(&ranges)).map(|it| it.within(size)), Some(ranges));
+            assert_eq!(
+                RangeHeader::parse(&header(&ranges)).map(|it| it.resolve(size)),
+                Some(ranges)
+            );
         }
     }
 }
@@ -64,8 +67,8 @@ fn ranges(object: &[u8]) {
     let size = object.len() as u64;
     let value = header(&ranges);
     assert!(value.len() <= "bytes=".len() + ranges.iter().map(header_bytes).sum::<usize>());
-    assert_eq!(Asked::parse(&value).map(|asked| asked.within(size)), Some(ranges.clone()));
-    let parts = Parts::new(BOUNDARY.to_owned(), "text/csv".to_owned(), size);
+    assert_eq!(RangeHeader::parse(&value).map(|asked| asked.resolve(size)), Some(ranges.clone()));
+    let parts = MultipartBody::new(BOUNDARY.to_owned(), "text/csv".to_owned(), size);
     assert_eq!(boundary_of(&parts.content_type()).as_deref(), Some(BOUNDARY));
     let bytes = |range: &Range<u64>| &object[range.start as usize..range.end as usize];
     let mut body = Vec::new();
@@ -74,7 +77,7 @@ fn ranges(object: &[u8]) {
         body.extend(bytes(range));
     }
     body.extend(parts.end().into_bytes());
-    assert!(body.len() as u64 <= Parts::most_bytes(&ranges));
+    assert!(body.len() as u64 <= MultipartBody::most_bytes(&ranges));
     let found = found(&body, BOUNDARY, &ranges, size).unwrap();
     for (part, range) in found.into_iter().zip(&ranges) {
         assert_eq!(&body[part], bytes(range));

@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate_s3select::SelectErrorCode as Code;
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::dialect::{Extras, check, parse_with};
-use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, InputFormat, InputSerialization, JsonType,
 };

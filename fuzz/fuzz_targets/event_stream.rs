@@ -14,8 +14,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use futures::StreamExt;
 use libfuzzer_sys::fuzz_target;
 use sluicegate_client::{Client, ConnectOptions, Credentials, RetryPolicy, SelectCall};
+use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::profile::StoreCapabilities;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, OutputSerialization,
     SelectRequest,

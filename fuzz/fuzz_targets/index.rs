@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate_index::layout::{
-    BlockMessage, Blocks, MAGIC, Place, TRAILER, TopMessage, VERSION, entries,
+    BlockMessage, Blocks, MAGIC, RecordLocation, TRAILER, TopMessage, VERSION, entries,
 };
 use sluicegate_index::span::{Span, Spans};
 
@@ -90,7 +90,7 @@ fn keys(input: &[u8]) {
     let mut expected = Vec::new();
     for (number, key) in pieces.iter().enumerate() {
         for repeat in 0..=u64::from(*repeats / 8) {
-            let place = Place { first: number as u64 * 1000 + repeat, bytes: 1 + repeat };
+            let place = RecordLocation { first: number as u64 * 1000 + repeat, bytes: 1 + repeat };
             object.extend(blocks.push(key, place).unwrap_or_default());
             if spans.contains(key) {
                 expected.push((key.clone(), place));
