@@ -169,6 +169,9 @@ impl OptimizerRule for Prepare {
                 all.transform_data(|expr| {
                     Ok(replaced(expr, |it| nested_floats::compared(it, schema)))
                 })?
+                .transform_data(|expr| {
+                    Ok(replaced(expr, |it| negated_bits::subtracted(it, schema)))
+                })?
                 .transform_data(|expr| Ok(replaced(expr, |it| float_zeros::both(it, schema))))?
                 .transform_data(|expr| {
                     Ok(replaced(expr, |it| float_zeros::summed_within(it, schema)))

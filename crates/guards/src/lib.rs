@@ -64,6 +64,7 @@ mod mixed_types;
 mod moving_frames;
 mod names;
 mod nans;
+mod negated_bits;
 mod negative_scales;
 mod nested_floats;
 mod null_equal_keys;
@@ -155,6 +156,7 @@ pub const GUARDS: &[Guard] = &[
     names::SETS,
     mixed_instants::GUARD,
     nans::GUARD,
+    negated_bits::GUARD,
     negative_scales::GUARD,
     nested_floats::GUARD,
     null_equal_keys::GUARD,

@@ -1894,3 +1894,6 @@ SELECT count(*) FILTER (WHERE id IN (SELECT a FROM t)) AS x, count(*) FILTER (WH
 
 # IN over VALUES
 SELECT id FROM m WHERE id IN (VALUES (1), (5)) AND id NOT IN (VALUES (5), (9))
+
+# negatives beside bitwise operators
+SELECT id, -(i & 2) AS a, -(i | 1) AS b, i & -i AS c FROM m WHERE id < 7 AND -(id & 2) <= 0
