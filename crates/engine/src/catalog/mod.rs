@@ -18,7 +18,6 @@ pub mod external_tables;
 pub(crate) mod file_variants;
 pub(crate) mod files_table;
 pub(crate) mod folder_names;
-#[doc(hidden)]
 pub(crate) mod formats;
 pub(crate) mod listing_filter;
 pub(crate) mod locations;
@@ -27,5 +26,4 @@ pub(crate) mod option_values;
 pub(crate) mod partitions;
 pub(crate) mod table_columns;
 pub mod table_functions;
-#[doc(hidden)]
 pub(crate) mod url_tables;

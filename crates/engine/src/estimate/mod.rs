@@ -10,7 +10,6 @@
 //! Operators describe themselves by plain shapes such as [`GroupByShape`](demand::GroupByShape). This folder must not
 //! use `operators`, `optimizer`, `catalog` or `engine`.
 
-#[doc(hidden)]
 pub mod demand;
 pub(crate) mod footer_statistics;
 pub(crate) mod server_index;

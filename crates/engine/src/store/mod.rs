@@ -24,7 +24,6 @@ pub(crate) mod endpoint_builder;
 pub mod endpoints;
 pub(crate) mod invalid_response;
 pub(crate) mod local;
-#[doc(hidden)]
 pub(crate) mod metrics;
 pub(crate) mod multi_range_get;
 pub(crate) mod no_redirects;
