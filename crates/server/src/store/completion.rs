@@ -1,16 +1,17 @@
-//! The completion of a multipart upload: its parts become one object.
+//! The end of a multipart upload: its parts become one object, or it is aborted.
 //!
 //! A single part gets a second name. Several parts are copied by the kernel, which shares blocks where the file
 //! system can. The bytes are then read once, and each part is compared with its checksum, because it may have been
 //! damaged on disk. The checksums of the object are combined from those of the parts.
 //!
 //! A repeated request gets the same answer. The object's metadata names its upload. A note in `completed` does so,
-//! too, in case the object is replaced or removed later.
+//! too, in case the object is replaced or removed later: a client that lost the first answer would otherwise upload
+//! the object again, and undo the later change.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use s3s::crypto::{Checksum as _, Md5};
@@ -69,9 +70,9 @@ impl Store {
         conditions: &WriteConditions,
     ) -> S3Result<Meta> {
         check_id(id)?;
+        self.bucket(place.0)?;
         // Concurrent requests run one after the other, so the second finds the result of the first.
-        let lock = id.bytes().fold(0, |sum, byte| sum + usize::from(byte)) % self.completions.len();
-        let _one = self.completions[lock].lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.lock_upload(id);
         if let Some(CompletionOutcome { meta, stated: before, .. }) = self.completed(id, place)? {
             // A repeated request names the same parts.
             if meta.etag != etag(references) {
@@ -133,6 +134,25 @@ impl Store {
         let noted = self.note_completion(id, place, &meta, &stated.checksums);
         noted.map_err(storage_error)?;
         Ok(meta)
+    }
+
+    /// Removes an upload and its parts.
+    pub(crate) fn abort_upload(&self, id: &str, bucket: &str, key: &str) -> S3Result<()> {
+        check_id(id)?;
+        self.bucket(bucket)?;
+        // An upload is either completed or aborted.
+        let _one = self.lock_upload(id);
+        if self.completed(id, (bucket, key))?.is_some() {
+            return Err(no_upload());
+        }
+        self.upload(id, bucket, key)?;
+        self.discard_upload(id).map_err(storage_error)
+    }
+
+    /// Locks the end of an upload.
+    fn lock_upload(&self, id: &str) -> MutexGuard<'_, ()> {
+        let lock = id.bytes().fold(0, |sum, byte| sum + usize::from(byte)) % self.completions.len();
+        self.completions[lock].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the object that the upload became, if it was completed.

@@ -83,7 +83,7 @@ pub(crate) struct Store {
     names_lock: Mutex<()>,
     /// The latest modification time assigned. No two versions of an object share one.
     last_modified: Mutex<SystemTime>,
-    /// Locks for the completion of uploads. The name of the upload selects one.
+    /// Locks for the completion and the abortion of uploads. The name of the upload selects one.
     completions: [Mutex<()>; 64],
     #[cfg(test)]
     meta_files_opened: std::sync::atomic::AtomicUsize,

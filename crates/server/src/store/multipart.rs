@@ -168,11 +168,6 @@ impl Store {
         read().map_err(storage_error)
     }
 
-    pub(crate) fn abort_upload(&self, id: &str, bucket: &str, key: &str) -> S3Result<()> {
-        self.upload(id, bucket, key)?;
-        self.discard_upload(id).map_err(storage_error)
-    }
-
     /// Removes an upload in one step. A part that arrives in the meantime then finds no upload, and cannot leave a
     /// file in the directory.
     pub(super) fn discard_upload(&self, id: &str) -> io::Result<()> {

@@ -290,6 +290,79 @@ fn complete(store: &Store, id: &str, key: &str, parts: &[PartReference]) {
     store.complete_upload(id, ("bucket", key), parts, &stated, &always).unwrap();
 }
 
+#[test]
+fn an_upload_is_either_completed_or_aborted() {
+    let (folder, store) = store(true, false);
+    let (stated, always) = (DeclaredObject::default(), WriteConditions::default());
+    let uploads = folder.path().join(OWN).join("uploads");
+    for round in 0..60 {
+        let key = &format!("k{round}");
+        let id = begin_upload(&store, key);
+        let parts = [put_part(&store, &id, key)];
+        let start = std::sync::Barrier::new(2);
+        let (completed, aborted) = thread::scope(|scope| {
+            let aborted = scope.spawn(|| {
+                start.wait();
+                // Both orders occur, and the moments in between.
+                (0..round * 1000).for_each(|_| std::hint::spin_loop());
+                store.abort_upload(&id, "bucket", key)
+            });
+            start.wait();
+            let completed = store.complete_upload(&id, ("bucket", key), &parts, &stated, &always);
+            (completed, aborted.join().unwrap())
+        });
+        let refused = match (&completed, &aborted) {
+            (Ok(_), Err(refused)) | (Err(refused), Ok(())) => refused,
+            both => panic!("{round}: {both:?}"),
+        };
+        assert_eq!(refused.code().as_str(), "NoSuchUpload");
+        assert_eq!(store.head("bucket", key).is_ok(), completed.is_ok());
+        assert_eq!(fs::read_dir(&uploads).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn what_became_an_object_before_a_crash_is_not_aborted() {
+    let (folder, store) = store(true, false);
+    let id = begin_upload(&store, "k");
+    let parts = [put_part(&store, &id, "k")];
+    let (upload, saved) =
+        (folder.path().join(OWN).join("uploads").join(&id), folder.path().join(OWN).join("saved"));
+    let copy = |from: &Path, to: &Path| {
+        fs::create_dir(to).unwrap();
+        for file in fs::read_dir(from).unwrap() {
+            let file = file.unwrap();
+            fs::copy(file.path(), to.join(file.file_name())).unwrap();
+        }
+    };
+    copy(&upload, &saved);
+    complete(&store, &id, "k", &parts);
+    // The server stopped before it wrote the note and removed the parts.
+    fs::remove_file(folder.path().join(OWN).join("completed").join(format!("{id}.json"))).unwrap();
+    copy(&saved, &upload);
+    let refused = store.abort_upload(&id, "bucket", "k").unwrap_err();
+    assert_eq!(refused.code().as_str(), "NoSuchUpload");
+    assert_eq!(store.get("bucket", "k").unwrap().size, 4);
+    assert!(!upload.exists());
+}
+
+#[test]
+fn an_upload_is_not_completed_again_in_a_bucket_that_was_deleted() {
+    let (_folder, store) = store(true, false);
+    let id = begin_upload(&store, "k");
+    let parts = [put_part(&store, &id, "k")];
+    complete(&store, &id, "k", &parts);
+    store.delete("bucket", "k", &WriteConditions::default()).unwrap();
+    let again = || {
+        let (stated, always) = (DeclaredObject::default(), WriteConditions::default());
+        store.complete_upload(&id, ("bucket", "k"), &parts, &stated, &always)
+    };
+    // A client that lost the first answer must not upload the object again, which was deleted since.
+    again().unwrap();
+    store.delete_bucket("bucket").unwrap();
+    assert_eq!(again().unwrap_err().code().as_str(), "NoSuchBucket");
+}
+
 /// No bytes are copied, however long the part is.
 #[cfg(unix)]
 #[test]
