@@ -218,6 +218,18 @@ def rows_of(stream):
     return b"".join(rows)
 
 
+def push(connection, most):
+    """Sends bytes until the server takes no more, for a second; returns how many went."""
+    connection.settimeout(1)
+    sent, piece = 0, bytes(64 << 10)
+    try:
+        while sent < most:
+            sent += connection.send(piece)
+    except OSError:
+        pass
+    return sent
+
+
 def read_answer(connection):
     """The first answer that comes over a connection, without its body being waited for beyond its length."""
     answer = http.client.HTTPResponse(connection)

@@ -6,7 +6,7 @@ import threading
 import time
 
 from arena import attack, in_parallel, milliseconds, others_are_served, rows, timed
-from s3 import read_answer
+from s3 import push, read_answer
 from server import MOST, check
 
 # How long the shared server waits for a client.
@@ -99,6 +99,43 @@ def slow_puts(arena):
         f"LIST median {milliseconds(waits[len(waits) // 2])}, worst {milliseconds(waits[-1])}; given up "
         f"after {seconds:.1f} s; others then {milliseconds(slowest)}"
     )
+
+
+@attack("refused PUTs that go on")
+def refused(arena):
+    """Their bodies are discarded, up to 64 MiB each and for as long as any client is waited for."""
+    bucket, client = arena.bucket(), arena.client()
+    arena.server.forget_peak()
+    before = arena.server.peak
+
+    def send(n):
+        connection = client.connect()
+        connection.sendall(client.bytes("PUT", f"{bucket}/refused-{n}", length=1 << 40))
+        return connection, push(connection, 256 << 20)
+
+    connections = in_parallel(8, send)
+    most = max(sent for _, sent in connections) >> 20
+    check(most < 96, f"{most} MiB of a refused body are taken")
+    trickling = [client.connect() for _ in range(100)]
+    for n, connection in enumerate(trickling):
+        connection.sendall(client.bytes("PUT", f"{bucket}/trickling-{n}", length=1 << 40))
+    slowest = others_are_served(arena, 5)
+    end = time.monotonic() + 2 * PATIENCE
+    left = len(trickling)
+    while left and time.monotonic() < end:
+        left = 0
+        for connection in trickling:
+            try:
+                connection.sendall(b"x")
+                left += 1
+            except OSError:
+                pass
+        time.sleep(0.1)
+    check(left == 0, f"{left} refused clients are still waited for")
+    close_all(arena, [connection for connection, _ in connections] + trickling)
+    grown = arena.server.peak - before
+    check(grown < 64, f"it grows by {grown:.0f} MiB")
+    return f"{most} MiB of one at most, grows by {max(grown, 0):.0f} MiB, others within {milliseconds(slowest)}"
 
 
 @attack("100 Select readers that stop")

@@ -7,7 +7,7 @@ import time
 import zlib
 
 from arena import attack, in_parallel, milliseconds, others_are_served, timed
-from s3 import REGION, read_answer
+from s3 import REGION, push, read_answer
 from server import check
 
 HEADERS = {
@@ -254,18 +254,6 @@ def forms(arena):
         connection.close()
     check(grown < 16, f"it grows by {grown:.0f} MiB")
     return f"8 of 1 GiB: 501 within {milliseconds(slowest)}, {sent >> 20} MiB taken, grows by {max(grown, 0):.0f} MiB"
-
-
-def push(connection, most):
-    """Sends bytes until the server takes no more, for a second; returns how many went."""
-    connection.settimeout(1)
-    sent, piece = 0, bytes(64 << 10)
-    try:
-        while sent < most:
-            sent += connection.send(piece)
-    except OSError:
-        pass
-    return sent
 
 
 @attack("aws-chunked, a chunk of 4 GiB")

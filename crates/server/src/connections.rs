@@ -13,6 +13,7 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, sleep};
 
 use crate::front::Front;
+use crate::lingering_close::{LingeringSocket, UnreadBody};
 use crate::link::{Link, ShapedSocket};
 use crate::min_rate::MinRateSocket;
 
@@ -119,8 +120,13 @@ pub(crate) async fn accept(
         tokio::select! {
             accepted = listener.accept(), if has_room => match accepted {
                 Ok((socket, peer)) => {
+                    if let Err(e) = socket.set_nodelay(true) {
+                        tracing::debug!("cannot switch off delays: {e}");
+                    }
                     let activity = Arc::new(Activity::new());
-                    let (front, link) = (front.from(peer), Arc::clone(&link));
+                    let unread = UnreadBody::default();
+                    let socket = LingeringSocket::new(socket, unread.clone(), front.limits());
+                    let (front, link) = (front.from(peer, unread), Arc::clone(&link));
                     let served = serve(socket, Arc::clone(&activity), front, link, &graceful);
                     connections.add(activity, served);
                 }
@@ -150,16 +156,13 @@ fn open_files() -> Option<usize> {
 
 /// Serves one connection until it ends.
 fn serve(
-    socket: TcpStream,
+    socket: LingeringSocket<TcpStream>,
     activity: Arc<Activity>,
     front: Front,
     link: Arc<Link>,
     graceful: &GracefulShutdown,
 ) -> impl Future<Output = ()> + Send + use<> {
     let open = link.count_connection();
-    if let Err(e) = socket.set_nodelay(true) {
-        tracing::debug!("cannot switch off delays: {e}");
-    }
     let socket = MinRateSocket::new(socket, front.limits(), activity);
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())

@@ -22,6 +22,7 @@ use crate::error_messages::{escape_controls, explain, is_error};
 use crate::health::Probe;
 use crate::hosts::{Hosts, refuse_odd_hosts};
 use crate::limits::Limits;
+use crate::lingering_close::UnreadBody;
 use crate::payload_hash::refuse_other_hashes;
 use crate::preflight::refuse_preflights;
 use crate::request_body::{BodyState, watch};
@@ -49,6 +50,8 @@ pub(crate) struct Front {
     requests: Arc<AtomicU64>,
     /// The client's address, where it is known.
     peer: Option<SocketAddr>,
+    /// Whether the connection's last body has an unread rest.
+    unread: UnreadBody,
 }
 
 /// The settings that hold for all requests.
@@ -73,12 +76,18 @@ pub(crate) struct Settings {
 
 impl Front {
     pub(crate) fn new(s3: S3Service, settings: Settings) -> Self {
-        Self { s3, settings: Arc::new(settings), requests: Arc::default(), peer: None }
+        Self {
+            s3,
+            settings: Arc::new(settings),
+            requests: Arc::default(),
+            peer: None,
+            unread: UnreadBody::default(),
+        }
     }
 
-    /// Returns the service for a connection from this address.
-    pub(crate) fn from(&self, peer: SocketAddr) -> Self {
-        Self { peer: Some(peer), ..self.clone() }
+    /// Returns the service for a connection from this address. It registers unread bodies in `unread`.
+    pub(crate) fn from(&self, peer: SocketAddr, unread: UnreadBody) -> Self {
+        Self { peer: Some(peer), unread, ..self.clone() }
     }
 
     /// Answers a request, and logs it if there is a log.
@@ -103,10 +112,10 @@ impl Front {
             tokio::time::sleep(self.settings.latency).await;
         }
         let mut request = request.map(Body::from);
+        let state = watch(&mut request, &self.settings.limits, self.unread.clone());
         let (is_awaited, is_object) = (awaits_in_vain(&request), may_be_object(&request));
         let mut response = match self.admit(&request) {
             Ok(()) => {
-                let state = watch(&mut request, &self.settings.limits);
                 if self.settings.anonymous {
                     // Every client may do everything, so a signature protects nothing.
                     strip_signature(&mut request)?;

@@ -28,6 +28,7 @@ mod health;
 mod hosts;
 mod integrity;
 mod limits;
+mod lingering_close;
 mod link;
 mod memory;
 mod min_rate;

@@ -12,6 +12,7 @@ use s3s::stream::{ByteStream, DynByteStream, RemainingLength};
 use s3s::{Body, S3Error, S3ErrorCode, StdError};
 
 use crate::limits::Limits;
+use crate::lingering_close::UnreadBody;
 use crate::min_rate::MinRate;
 
 /// Facts about a body that were found while it was received. It is an extension of the request, because `s3s`, which
@@ -96,8 +97,9 @@ fn broken(error: StdError) -> S3Error {
     answer
 }
 
-/// Checks the rate of a request's body while it is received.
-pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
+/// Checks the rate of a request's body while it is received, and registers a rest that is not read.
+pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits, unread: UnreadBody) -> BodyState {
+    unread.set(false);
     let state = BodyState::default();
     request.extensions_mut().insert(state.clone());
     // Most requests have no body, and `s3s` detects that by the original one.
@@ -106,6 +108,8 @@ pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
             body: std::mem::take(request.body_mut()),
             pace: MinRate::new(limits),
             state: state.clone(),
+            is_read: false,
+            unread,
         };
         let watched: DynByteStream = Box::pin(watched);
         *request.body_mut() = Body::from(watched);
@@ -117,6 +121,15 @@ struct ObservedBody {
     body: Body,
     pace: MinRate,
     state: BodyState,
+    /// True at the end of the body.
+    is_read: bool,
+    unread: UnreadBody,
+}
+
+impl Drop for ObservedBody {
+    fn drop(&mut self) {
+        self.unread.set(!self.is_read && self.remaining_length().exact() != Some(0));
+    }
 }
 
 impl Stream for ObservedBody {
@@ -127,7 +140,8 @@ impl Stream for ObservedBody {
         let polled = Pin::new(&mut this.body).poll_next(cx);
         match &polled {
             Poll::Ready(Some(Ok(bytes))) => this.pace.moved(bytes.len()),
-            Poll::Ready(_) => {}
+            Poll::Ready(None) => this.is_read = true,
+            Poll::Ready(Some(Err(_))) => {}
             Poll::Pending => {
                 ready!(this.pace.poll_overdue(cx));
                 return Poll::Ready(Some(Err(this.state.set(BodyFault::TooSlow))));

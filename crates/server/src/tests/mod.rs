@@ -12,6 +12,7 @@ mod limits;
 mod listings;
 mod objects;
 mod ranges;
+mod refused_bodies;
 mod select;
 mod server;
 mod signatures;
