@@ -94,9 +94,9 @@ pub(crate) struct ServeArgs {
     /// Most bytes that one request uploads
     #[arg(long, default_value = "5GiB", value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
     pub(crate) max_upload_size: Bytes,
-    /// Most statements of S3 Select evaluated at a time; four times as many wait, more get 503 Busy. The long pages
-    /// and footers of Parquet and the long values of all of them share 640 MiB: a statement that finds no room waits,
-    /// at most 5 minutes, then gets 503 Busy
+    /// Most statements of S3 Select evaluated at a time; four times as many wait, more get 503 Busy. The footers,
+    /// columns and long pages of Parquet and the long values of all of them share 640 MiB: a statement that finds no
+    /// room waits, at most 5 minutes, then gets 503 Busy
     #[arg(long, default_value = "64", value_name = "N", help_heading = LIMITS)]
     pub(crate) max_statements: NonZeroUsize,
     /// How long a statement may be evaluated: 90s, 10min, unlimited. Waiting for readers does not count

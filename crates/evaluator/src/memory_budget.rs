@@ -27,6 +27,16 @@ const RANGE_WAIT_FACTOR: u32 = 6;
 /// The factor by which waiting is longer in [`MemoryConsumer::reserve_throughout`].
 const STATEMENT_WAIT_FACTOR: u32 = 60;
 
+/// The budget of the process.
+static PROCESS: LazyLock<Arc<Budget>> =
+    LazyLock::new(|| Arc::new(Budget::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], WAIT_LIMIT)));
+
+/// Returns the bytes that all readers of the process hold and that are counted.
+#[cfg(test)]
+pub(super) fn taken_by_process() -> u64 {
+    PROCESS.taken().values().map(|taken| taken.all()).sum()
+}
+
 /// The message if there is no room.
 pub(super) const NO_ROOM: &str =
     "The store has no memory left for a long page or value of this object; try again later.";
@@ -45,12 +55,44 @@ pub(super) struct Budget {
     free: u64,
     patience: Duration,
     /// The counted bytes of each reader that holds any, by its id.
-    taken: Mutex<BTreeMap<u64, u64>>,
+    taken: Mutex<BTreeMap<u64, Taken>>,
     freed: Condvar,
 }
 
-/// The reader of one object. It may hold any amount while no other reader holds anything, so that a statement that
-/// runs alone never fails.
+/// The counted bytes of a reader.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    /// The bytes held to the end of the statement.
+    throughout: u64,
+    /// All other bytes, which are held while a part of the object is read.
+    passing: u64,
+}
+
+impl Taken {
+    fn all(self) -> u64 {
+        self.throughout + self.passing
+    }
+
+    fn of(&mut self, hold: Hold) -> &mut u64 {
+        match hold {
+            Hold::Throughout => &mut self.throughout,
+            Hold::Passing => &mut self.passing,
+        }
+    }
+}
+
+/// How long room is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// To the end of the statement.
+    Throughout,
+    /// While a part of the object is read.
+    Passing,
+}
+
+/// The reader of one object. One reader at a time may exceed the budget, so that a statement that runs alone never
+/// fails: it may hold any amount while no other reader holds anything. It may also read parts of any size while the
+/// others hold only what they hold throughout; otherwise all of them might wait for one another.
 #[derive(Debug, Clone)]
 pub(super) struct MemoryConsumer {
     budget: Arc<Budget>,
@@ -64,6 +106,7 @@ pub(super) struct MemoryConsumer {
 pub(super) struct Reservation {
     reader: MemoryConsumer,
     bytes: u64,
+    hold: Hold,
     is_counted: bool,
 }
 
@@ -74,7 +117,7 @@ impl Budget {
     }
 
     // A poisoned lock is safe to use: no code that can panic runs while it is held.
-    fn taken(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
+    fn taken(&self) -> MutexGuard<'_, BTreeMap<u64, Taken>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -82,9 +125,6 @@ impl Budget {
 impl MemoryConsumer {
     /// Creates a reader that uses the budget of the process.
     pub(super) fn new() -> Self {
-        static PROCESS: LazyLock<Arc<Budget>> = LazyLock::new(|| {
-            Arc::new(Budget::new(PROCESS_BYTES, [SHORT_BYTES, FREE_BYTES], WAIT_LIMIT))
-        });
         Self::with_budget(&PROCESS)
     }
 
@@ -96,35 +136,42 @@ impl MemoryConsumer {
 
     /// Waits for room for `bytes` bytes. Returns `None` after [`WAIT_LIMIT`].
     pub(super) fn reserve(&self, bytes: u64) -> Option<Reservation> {
-        self.try_reserve(bytes, self.budget.bytes, self.budget.patience)
+        self.try_reserve(bytes, Hold::Passing, self.budget.patience)
     }
 
     /// Waits for room that is held while parts of an object are read. The wait is longer, because the readers that
     /// hold such room wait for pages at most, and for a shorter time.
     pub(super) fn reserve_for_range(&self, bytes: u64) -> Option<Reservation> {
-        self.try_reserve(bytes, self.budget.bytes, self.budget.patience * RANGE_WAIT_FACTOR)
+        self.try_reserve(bytes, Hold::Passing, self.budget.patience * RANGE_WAIT_FACTOR)
     }
 
     /// Waits for room that is held to the end of a statement. Such room takes at most half of the budget; otherwise
     /// all readers might wait for one another.
     pub(super) fn reserve_throughout(&self, bytes: u64) -> Option<Reservation> {
-        self.try_reserve(bytes, self.budget.bytes / 2, self.budget.patience * STATEMENT_WAIT_FACTOR)
+        let patience = self.budget.patience * STATEMENT_WAIT_FACTOR;
+        self.try_reserve(bytes, Hold::Throughout, patience)
     }
 
-    fn try_reserve(&self, bytes: u64, most: u64, patience: Duration) -> Option<Reservation> {
+    /// Like [`Self::reserve_throughout`], but does not wait. A reader that holds such room already must not wait for
+    /// more of it, because the others might wait for more, too.
+    pub(super) fn reserve_more_throughout(&self, bytes: u64) -> Option<Reservation> {
+        self.try_reserve(bytes, Hold::Throughout, Duration::ZERO)
+    }
+
+    fn try_reserve(&self, bytes: u64, hold: Hold, patience: Duration) -> Option<Reservation> {
         let budget = &*self.budget;
         let is_counted = !self.is_free(bytes);
         if is_counted {
             let deadline = Instant::now() + patience;
             let mut taken = budget.taken();
-            while !self.fits(&taken, bytes, most) {
+            while !self.fits(&taken, bytes, hold) {
                 let left = deadline.checked_duration_since(Instant::now())?;
                 let waited = budget.freed.wait_timeout(taken, left);
                 taken = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            *taken.entry(self.id).or_default() += bytes;
+            *taken.entry(self.id).or_default().of(hold) += bytes;
         }
-        Some(Reservation { reader: self.clone(), bytes, is_counted })
+        Some(Reservation { reader: self.clone(), bytes, hold, is_counted })
     }
 
     /// Takes bytes without counting them, and returns whether that is possible.
@@ -134,9 +181,15 @@ impl MemoryConsumer {
         bytes <= short && self.free.try_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
-    fn fits(&self, taken: &BTreeMap<u64, u64>, bytes: u64, most: u64) -> bool {
-        let all: u64 = taken.values().sum();
-        all.saturating_add(bytes) <= most || taken.keys().all(|id| *id == self.id)
+    fn fits(&self, taken: &BTreeMap<u64, Taken>, bytes: u64, hold: Hold) -> bool {
+        let all: u64 = taken.values().map(|taken| taken.all()).sum();
+        let most = match hold {
+            Hold::Throughout => self.budget.bytes / 2,
+            Hold::Passing => self.budget.bytes,
+        };
+        let mut others = taken.iter().filter(|(id, _)| **id != self.id);
+        all.saturating_add(bytes) <= most
+            || others.all(|(_, other)| hold == Hold::Passing && other.passing == 0)
     }
 }
 
@@ -155,9 +208,9 @@ impl Drop for Reservation {
             return;
         }
         let mut taken = budget.taken();
-        if let Some(bytes) = taken.get_mut(id) {
-            *bytes -= self.bytes;
-            if *bytes == 0 {
+        if let Some(reader) = taken.get_mut(id) {
+            *reader.of(self.hold) -= self.bytes;
+            if reader.all() == 0 {
                 taken.remove(id);
             }
         }
@@ -197,6 +250,23 @@ mod tests {
         assert!(other.reserve(60).is_some());
         // A single reader may hold any amount.
         assert!(one.reserve_throughout(1000).is_some());
+    }
+
+    #[test]
+    fn one_reader_at_a_time_goes_beyond_what_is_left_beside_footers() {
+        let budget = Arc::new(Budget::new(100, [10, 30], Duration::ZERO));
+        let readers = [(); 3].map(|()| MemoryConsumer::with_budget(&budget));
+        let _footers = readers.each_ref().map(|reader| reader.reserve_throughout(16).unwrap());
+        let [one, other, _] = &readers;
+        let columns = one.reserve_for_range(200).unwrap();
+        assert!(other.reserve_for_range(60).is_none());
+        assert!(other.reserve(60).is_none());
+        // The reader that exceeds the budget continues with its pages.
+        assert!(one.reserve(20).is_some());
+        drop(columns);
+        assert!(other.reserve_for_range(200).is_some());
+        // Footers are limited, whoever holds them.
+        assert!(one.reserve_throughout(200).is_none());
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(super) enum Shape {
     Struct(Fields),
     /// An element of the schema's tree, which has a name and a number of children.
     Element(Fields),
+    /// The description of a column chunk.
+    Chunk(Fields),
     Name,
     Children,
 }
@@ -103,7 +105,7 @@ const LOGICAL_TYPE: Fields = &[
 const TIME: Fields = &[(1, Bool), (2, Struct(&[(1, NOTHING), (2, NOTHING), (3, NOTHING)]))];
 
 const ROW_GROUP: Fields = &[
-    (1, List(&Struct(COLUMN_CHUNK))),
+    (1, List(&Shape::Chunk(COLUMN_CHUNK))),
     (2, Int),
     (3, Int),
     (4, List(&Struct(&[(1, Int), (2, Bool), (3, Bool)]))),

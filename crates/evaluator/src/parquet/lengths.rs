@@ -13,8 +13,8 @@ use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::chunk_pages::ChunkPages;
 use super::delta::DeltaList;
 use super::load::Load;
 use super::measure::Column;
@@ -175,7 +175,6 @@ impl Iterator for Chunks {
         let index = self.metadata.offset_index();
         let located = index.and_then(|index| index.get(number)?.get(self.column));
         let located = located.map(|pages| pages.page_locations.clone());
-        let rows = group.num_rows().unsigned_abs() as usize;
         let levels = [chunk.column_descr().max_rep_level(), chunk.column_descr().max_def_level()];
         let source = match &located {
             Some(_) => ParquetSource::located_pages(&self.object),
@@ -183,13 +182,12 @@ impl Iterator for Chunks {
         };
         let left = sizes::page_bytes(chunk);
         let source = Arc::new(source.bounded(left, &self.reader));
-        let pages = SerializedPageReader::new(Arc::clone(&source), chunk, rows, located);
         let is_peeked = false;
         let measured =
             self.load.clone().map(|load| (load, Column::new(self.column, chunk.column_descr())));
-        Some(pages.map(|pages| {
-            Box::new(CheckedPages { pages, source, is_peeked, levels, left, measured }) as _
-        }))
+        let (place, metadata) = ((number, self.column), Arc::clone(&self.metadata));
+        let pages = ChunkPages::new(Arc::clone(&source), metadata, place, located);
+        Some(Ok(Box::new(CheckedPages { pages, source, is_peeked, levels, left, measured })))
     }
 }
 
@@ -197,7 +195,7 @@ impl PageIterator for Chunks {}
 
 /// The pages of a chunk, with the highest levels of repetition and definition of its values.
 struct CheckedPages {
-    pages: SerializedPageReader<ParquetSource>,
+    pages: ChunkPages,
     source: Arc<ParquetSource>,
     /// True if the header of the next page was read.
     is_peeked: bool,

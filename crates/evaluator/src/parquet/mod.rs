@@ -9,6 +9,7 @@
 //! all statements share a memory budget ([`crate::memory_budget`]). Several threads evaluate row groups as parts.
 
 mod batches;
+mod chunk_pages;
 mod convert;
 mod delta;
 mod dictionary;

@@ -2,6 +2,7 @@
 
 use std::iter;
 use std::ops::Range;
+use std::sync::Arc;
 
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
@@ -18,19 +19,28 @@ use sluicegate_s3select::error::SelectError;
 /// The longest page index that is used, in bytes.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
 
+/// The memory that a page index takes: a multiple of its bytes, and bytes for each column chunk.
+const INDEX_TIMES: u64 = 8;
+const CHUNK_BYTES: u64 = 1 << 9;
+
 /// The rows of a row group to read, as ascending ranges, none of them empty.
 pub(super) type RowRanges = Vec<Range<usize>>;
 
-/// Reads the page index, if the object has one and its column chunks agree with it. Without one, column chunks are
-/// read whole.
+/// Reads the page index, if the object has one, its column chunks agree with it, and there is memory for it. Without
+/// one, column chunks are read whole.
 pub(super) fn load(file: &mut ParquetFile) {
+    let bytes = index_bytes(file);
+    if bytes == 0 || bytes > MAX_INDEX_BYTES {
+        return;
+    }
+    let groups = file.metadata.metadata().row_groups().iter();
+    let chunks = groups.fold(0, |chunks, group| chunks + group.num_columns() as u64);
+    let room = bytes * INDEX_TIMES + chunks * CHUNK_BYTES;
+    let Some(held) = file.reader.reserve_more_throughout(room) else { return };
     let with_index = guarded(|| {
         let metadata = ParquetMetaData::clone(file.metadata.metadata());
         let mut reader = ParquetMetaDataReader::new_with_metadata(metadata)
             .with_page_index_policy(PageIndexPolicy::Optional);
-        if index_bytes(file) > MAX_INDEX_BYTES {
-            return Err(parquet_error("its page index is too long"));
-        }
         check_encoding(file)?;
         reader.read_page_indexes(&ParquetSource::pages(&file.source)).map_err(parquet_error)?;
         let metadata = reader.finish().map_err(parquet_error)?;
@@ -42,6 +52,7 @@ pub(super) fn load(file: &mut ParquetFile) {
     });
     if let Ok(metadata) = with_index {
         file.metadata = metadata;
+        file.page_index = Some(Arc::new(held));
     }
 }
 

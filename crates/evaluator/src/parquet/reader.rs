@@ -56,8 +56,11 @@ pub(super) struct Chunks {
     max_rows: usize,
 }
 
-/// The memory of a leaf's reader, and of the statement for it, besides pages and values.
-const LEAF_BYTES: u64 = 7 << 9;
+/// The memory of a leaf's reader, and of the statement for it, besides pages and values. A half is the library's
+/// buffer for 1,024 codes of a dictionary.
+const LEAF_BYTES: u64 = 8 << 10;
+/// The memory of each level around a leaf.
+const LEVEL_BYTES: u64 = 2 << 10;
 
 /// Reads rows of a row group.
 pub(super) struct GroupReader {
@@ -197,8 +200,10 @@ impl Chunks {
 
     /// Opens the given rows of a row group.
     fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
-        let leaves: usize = self.roots.iter().map(|root| self.file.leaves(*root).len()).sum();
-        let room = leaves as u64 * LEAF_BYTES;
+        let schema = self.file.metadata.parquet_schema();
+        let leaves = self.roots.iter().flat_map(|root| self.file.leaves(*root));
+        let levels = leaves.map(|leaf| schema.column(leaf).path().parts().len() as u64);
+        let room = levels.map(|levels| LEAF_BYTES + levels.saturating_sub(1) * LEVEL_BYTES).sum();
         let held =
             self.file.reader.reserve_for_range(room).ok_or_else(memory_budget::out_of_memory)?;
         let row_groups = CheckedRowGroups::of_file(&self.file, group);

@@ -34,6 +34,8 @@ pub(crate) struct ParquetFile {
     known: Arc<HashMap<NamedColumn, usize>>,
     /// The reserved memory of the footer, which all clones share.
     _footer: Option<Arc<Reservation>>,
+    /// The reserved memory of the page index, if it was read.
+    pub(super) page_index: Option<Arc<Reservation>>,
     /// Reserves the memory of long pages.
     pub(super) reader: MemoryConsumer,
 }
@@ -61,7 +63,8 @@ impl ParquetFile {
         let (source, layout) = (Arc::clone(source), Arc::new(layout));
         let (columns, known) = (Arc::default(), Arc::default());
         let footer = chunks.into_reservation().map(Arc::new);
-        Ok(Self { source, metadata, layout, columns, known, _footer: footer, reader })
+        let page_index = None;
+        Ok(Self { source, metadata, layout, columns, known, _footer: footer, page_index, reader })
     }
 
     /// Returns the leaves of a column, given its position in the schema.

@@ -1,7 +1,7 @@
 //! Provides an object to the Parquet library.
 
 use std::io::{BufReader, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -18,8 +18,6 @@ use crate::source::{ObjectSource, SourceReader};
 const BUFFER_BYTES: usize = 8 * 1024;
 /// The longest footer in bytes, which describes about 160,000 columns.
 const MAX_FOOTER_BYTES: usize = 32 << 20;
-/// The memory that a footer takes, as a multiple of its bytes.
-const FOOTER_TIMES: u64 = 10;
 
 /// An object whose headers are checked before the library reads them.
 pub(super) struct ParquetSource {
@@ -27,6 +25,8 @@ pub(super) struct ParquetSource {
     part: ReadTarget,
     /// True if the library has read the next page's header already, and continues after it.
     knows_header: AtomicBool,
+    /// The offset behind the page whose header was read last.
+    page_end: AtomicU64,
     /// The position and the checksum of the page whose header was read last, if it has a checksum.
     checksum: Mutex<Option<Checksum>>,
     /// The most bytes of a page, decompressed.
@@ -85,6 +85,7 @@ impl ParquetSource {
             object: Arc::clone(object),
             part,
             knows_header: AtomicBool::new(false),
+            page_end: AtomicU64::new(0),
             checksum: Mutex::new(None),
             page_bytes: u64::MAX,
             reader: None,
@@ -108,6 +109,7 @@ impl ParquetSource {
         }
         self.reserve(|reader| reader.reserve(bytes))?;
         let start = start.saturating_add(header.length);
+        self.page_end.store(start.saturating_add(header.compressed), Ordering::Relaxed);
         Ok(header.crc.map(|crc| Checksum { start, crc }))
     }
 
@@ -132,6 +134,11 @@ impl ParquetSource {
     /// Returns the reservation for the part that was read.
     pub(super) fn into_reservation(self) -> Option<Reservation> {
         self.held.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the offset behind the page whose header was read last.
+    pub(super) fn page_end(&self) -> u64 {
+        self.page_end.load(Ordering::Relaxed)
     }
 
     /// Sets whether the next read of the library begins after a header.
@@ -178,10 +185,8 @@ impl ChunkReader for ParquetSource {
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
         match self.part {
             ReadTarget::Footer => {
-                // The library's structures take a multiple of it.
-                let room = (length as u64).saturating_mul(FOOTER_TIMES);
+                let room = thrift::check_footer(&bytes, headers::FOOTER)?;
                 self.reserve(|reader| reader.reserve_throughout(room))?;
-                thrift::check_footer(&bytes, headers::FOOTER)?;
             }
             ReadTarget::LocatedPages => {
                 let header = thrift::check_struct(bytes.as_slice(), headers::PAGE)?;

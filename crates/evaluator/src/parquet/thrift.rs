@@ -27,12 +27,24 @@ pub(super) struct PageHeader {
     pub(super) length: u64,
 }
 
-/// Checks a footer, which may be longer than other headers.
+/// The memory of an element of the schema and of a column chunk's description, in bytes, however short these are in
+/// the footer.
+const ELEMENT_BYTES: u64 = 1 << 10;
+const CHUNK_BYTES: u64 = 1 << 9;
+/// The memory of the names and statistics of such descriptions, and of other parts, as multiples of their bytes.
+const DESCRIPTION_TIMES: u64 = 3;
+const FOOTER_TIMES: u64 = 10;
+
+/// Checks a footer, which may be longer than other headers. Returns the memory that the library's structures for it
+/// take, in bytes.
 ///
 /// # Errors
 /// Those of [`check_struct`].
-pub(super) fn check_footer(footer: &[u8], fields: Fields) -> io::Result<()> {
-    check(footer, footer.len() as u64, fields).map(drop)
+pub(super) fn check_footer(footer: &[u8], fields: Fields) -> io::Result<u64> {
+    let bytes = footer.len() as u64;
+    let Walk { tree, chunks, .. } = walk(footer, bytes, fields)?;
+    let described = ELEMENT_BYTES * tree.elements + CHUNK_BYTES * chunks;
+    Ok((bytes * FOOTER_TIMES).max(bytes * DESCRIPTION_TIMES + described))
 }
 
 /// Reads a struct and everything in it. Returns its fields if it is the header of a page.
@@ -41,14 +53,15 @@ pub(super) fn check_footer(footer: &[u8], fields: Fields) -> io::Result<()> {
 /// If it is not a struct, ends too early, is longer than 16 MiB, has a field of another type than in `fields`, or
 /// contains elements that the library would read forever.
 pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<PageHeader> {
-    check(from, MAX_HEADER_BYTES, fields)
+    let walk = walk(from, MAX_HEADER_BYTES, fields)?;
+    Ok(PageHeader { length: MAX_HEADER_BYTES - walk.from.limit(), ..walk.page })
 }
 
-fn check(from: impl Read, most: u64, fields: Fields) -> io::Result<PageHeader> {
+fn walk<R: Read>(from: R, most: u64, fields: Fields) -> io::Result<Walk<R>> {
     let (page, tree) = (PageHeader::default(), Tree::default());
-    let mut walk = Walk { from: from.take(most), page, tree };
+    let mut walk = Walk { from: from.take(most), page, tree, chunks: 0 };
     walk.fields(fields, MAX_DEPTH)?;
-    Ok(PageHeader { length: most - walk.from.limit(), ..walk.page })
+    Ok(walk)
 }
 
 mod kind {
@@ -67,6 +80,8 @@ struct Walk<R> {
     /// The fields of the outermost struct.
     page: PageHeader,
     tree: Tree,
+    /// The number of descriptions of column chunks.
+    chunks: u64,
 }
 
 impl<R: Read> Walk<R> {
@@ -81,7 +96,7 @@ impl<R: Read> Walk<R> {
             Some(Shape::Double) => of == kind::DOUBLE,
             Some(Shape::Binary | Shape::Name) => of == kind::BINARY,
             Some(Shape::Flags | Shape::List(_)) => kind::LISTS.contains(&of),
-            Some(Shape::Struct(_) | Shape::Element(_)) => of == kind::STRUCT,
+            Some(Shape::Struct(_) | Shape::Element(_) | Shape::Chunk(_)) => of == kind::STRUCT,
         };
         if !fits {
             return Err(invalid("has a field of another type than Parquet's"));
@@ -101,6 +116,10 @@ impl<R: Read> Walk<R> {
                 Some(Shape::Element(fields)) => {
                     self.fields(fields, depth)?;
                     self.tree.end_element()
+                }
+                Some(Shape::Chunk(fields)) => {
+                    self.chunks += 1;
+                    self.fields(fields, depth)
                 }
                 _ => self.fields(&[], depth),
             },

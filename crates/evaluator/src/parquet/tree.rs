@@ -17,6 +17,8 @@ pub(super) struct Tree {
     /// bytes.
     above: Vec<(u64, u64)>,
     path_bytes: u64,
+    /// The number of elements.
+    pub(super) elements: u64,
     /// The length of the name of the current element, in bytes.
     pub(super) name_bytes: u64,
     pub(super) children: u64,
@@ -32,6 +34,7 @@ impl Tree {
             (std::mem::take(&mut self.name_bytes), std::mem::take(&mut self.children));
         let before = self.above.last().map_or(0, |(_, path)| *path);
         let path = before.saturating_add(name_bytes).saturating_add(1);
+        self.elements += 1;
         self.path_bytes = self.path_bytes.saturating_add(path);
         if self.path_bytes > MAX_PATH_BYTES {
             return Err(refused("a schema has paths of more than 16 MiB"));

@@ -20,6 +20,7 @@ mod probe;
 mod properties;
 mod ranges;
 mod row_groups;
+mod wide_parquet;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
