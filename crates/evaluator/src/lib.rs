@@ -41,6 +41,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use cancellation::Cancellation;
 pub use csv::CsvColumns;
+pub use memory_budget::set_give_back;
 pub use sink::{MAX_RECORDS_BYTES, Sink, Stats};
 pub use source::ObjectSource;
 

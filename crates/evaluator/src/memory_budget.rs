@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
@@ -35,6 +35,19 @@ static PROCESS: LazyLock<Arc<Budget>> =
 #[cfg(test)]
 pub(super) fn taken_by_process() -> u64 {
     PROCESS.taken().values().map(|taken| taken.all()).sum()
+}
+
+/// The size in bytes from which the memory of a reservation is returned to the system before others may use the room.
+const LARGE_BYTES: u64 = 64 << 20;
+
+/// Returns unused memory to the system, if the allocator does not do so by itself.
+static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
+
+/// Sets a function that returns unused memory to the system. It is called when a statement has freed a large part of
+/// the memory that all statements share. An allocator may otherwise keep that memory while another statement gets as
+/// much. Later calls change nothing.
+pub fn set_give_back(give_back: fn()) {
+    GIVE_BACK.get_or_init(|| give_back);
 }
 
 /// The message if there is no room.
@@ -206,6 +219,11 @@ impl Drop for Reservation {
         if !self.is_counted {
             free.fetch_sub(self.bytes, Ordering::Relaxed);
             return;
+        }
+        if self.bytes >= LARGE_BYTES
+            && let Some(give_back) = GIVE_BACK.get()
+        {
+            give_back();
         }
         let mut taken = budget.taken();
         if let Some(reader) = taken.get_mut(id) {

@@ -16,6 +16,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate_evaluator::set_give_back;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -33,6 +34,8 @@ pub(crate) async fn give_back(
     mut stopped: watch::Receiver<bool>,
 ) {
     fix_thresholds();
+    // The memory of a statement over thousands of columns is returned before the next one gets as much.
+    set_give_back(trim);
     let (mut done, mut again) = (activity(&counters), false);
     loop {
         tokio::select! {

@@ -64,13 +64,13 @@ const LEVEL_BYTES: u64 = 2 << 10;
 
 /// Reads rows of a row group.
 pub(super) struct GroupReader {
-    /// The reserved memory of the columns' readers.
-    _held: Reservation,
     /// All columns without codes.
     others: Batches,
     /// The position of each column by its root.
     places: BTreeMap<usize, ColumnLocation>,
     coded: Vec<CodedColumn>,
+    /// The reserved memory of the columns' readers. It is freed after them.
+    _held: Reservation,
 }
 
 /// The position of a column, among those with or without codes.
@@ -225,7 +225,7 @@ impl Chunks {
             others.iter().enumerate().map(|(place, root)| (*root, ColumnLocation::Other(place))),
         );
         let others = Batches::open(&self.file, group, others, rows, self.max_rows)?;
-        Ok(GroupReader { _held: held, others, places, coded })
+        Ok(GroupReader { others, places, coded, _held: held })
     }
 
     /// Returns a column as dictionary codes, if it is stored that way and using them pays.
