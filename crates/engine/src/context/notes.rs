@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use crate::context::error::rooted;
+
 /// The maximum number of notes that are kept; the oldest are dropped first.
 const KEPT: usize = 100;
 
@@ -16,6 +18,7 @@ pub struct Notes {
 impl Notes {
     /// Adds a sentence, unless it is already present.
     pub fn add(&self, note: String) {
+        let note = rooted(&note).into_owned();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.contains(&note) {
             return;
