@@ -62,6 +62,17 @@ mod tests {
     }
 
     #[test]
+    fn paths_of_files_begin_with_a_slash() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, "").unwrap();
+        let path = path.to_str().unwrap();
+        let notes = Notes::default();
+        notes.add(format!("`{}` is empty", path.trim_start_matches('/')));
+        assert_eq!(notes.take(), [format!("`{path}` is empty")]);
+    }
+
+    #[test]
     fn a_long_list_of_names_is_cut() {
         assert_eq!(some_of(&["a"]), "`a`");
         assert_eq!(some_of(&["a", "b", "c", "d", "e"]), "`a`, `b`, `c` and 2 more");
