@@ -3,7 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use sluicegate_engine::internals::are_similar;
+
+use crate::args::Args;
 
 /// First words of SQL statements.
 const STATEMENTS: [&str; 16] = [
@@ -124,6 +128,11 @@ fn suggestion(typed: &str, usage: &str) -> Option<String> {
             "A statement is one argument of `sluice sql`: sluice sql \"{} …\"",
             first.to_ascii_uppercase()
         ));
+    }
+    let commands = Args::command();
+    let mut commands = commands.get_subcommands().map(clap::Command::get_name);
+    if let Some(command) = commands.find(|command| are_similar(command, &word)) {
+        return Some(format!("Did you mean `sluice {command}`?"));
     }
     let is_named = typed.contains("://") || Path::new(typed).is_file();
     is_named.then(|| format!("To read it: sluice sql \"FROM '{typed}'\""))

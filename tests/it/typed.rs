@@ -37,6 +37,59 @@ const DIALECTS: [(&str, &str, &str, Option<&str>); 7] = [
     ("one.csv", "text\nhello; world\n", "'format.has_header' 'true'", None),
 ];
 
+/// What COPY writes of BIGINT UNSIGNED is read back as that, by each strategy.
+#[tokio::test(flavor = "multi_thread")]
+async fn whole_numbers_beyond_bigint_are_unsigned() {
+    let store = Store::start().await;
+    let numbers = ["18446744073709551615", "9223372036854775808", "9007199254740993", "5"];
+    let record = |end: &str, number: &str| match end {
+        "csv" => format!("x,{number}\n"),
+        _ => format!("{{\"t\":\"x\",\"a\":{number}}}\n"),
+    };
+    for end in ["csv", "ndjson"] {
+        let header = if end == "csv" { "t,a\n" } else { "" };
+        let text: String = numbers.iter().map(|number| record(end, number)).collect();
+        store.put(&format!("u.{end}"), format!("{header}{text}"));
+        // Files of one table may differ.
+        store.put(&format!("{end}/1.{end}"), format!("{header}{}", record(end, "7")));
+        store.put(&format!("{end}/2.{end}"), format!("{header}{text}"));
+        for bad in ["-1", "1.5", "18446744073709551616"] {
+            let many = record(end, "18446744073709551615").repeat(1500);
+            store.put(&format!("bad{bad}.{end}"), format!("{header}{many}{}", record(end, bad)));
+        }
+    }
+    for (scan, end) in
+        [(Scan::Get, "csv"), (Scan::Select, "csv"), (Scan::Get, "ndjson"), (Scan::Select, "ndjson")]
+    {
+        let engine = store.engine(scan).await;
+        let file = format!("'s3://{BUCKET}/u.{end}'");
+        for (sql, expected) in [
+            (format!("SELECT arrow_typeof(a), a FROM {file} ORDER BY a LIMIT 1"), "UInt64 5"),
+            (format!("SELECT max(a), min(a), count(*) FROM {file}"), "18446744073709551615 5 4"),
+            (format!("SELECT count(*) FROM {file} WHERE a > 9223372036854775807"), "2"),
+            (
+                format!("SELECT a FROM {file} WHERE a = 18446744073709551615"),
+                "18446744073709551615",
+            ),
+            (format!("SELECT a FROM {file} WHERE a = 9007199254740993"), "9007199254740993"),
+            (format!("SELECT count(*) FROM {file} WHERE a IN (5, 9223372036854775808)"), "2"),
+            (
+                format!("SELECT max(a), count(*) FROM 's3://{BUCKET}/{end}/*.{end}' WHERE a > 5"),
+                "18446744073709551615 4",
+            ),
+        ] {
+            let found = rows(&engine, &sql).await.join(" ").replace(['"', '|'], " ");
+            let found: Vec<&str> = found.split_whitespace().collect();
+            assert_eq!(found.join(" "), expected, "{scan}: {sql}");
+        }
+        for bad in ["-1", "1.5", "18446744073709551616"] {
+            let sql = format!("SELECT a FROM 's3://{BUCKET}/bad{bad}.{end}' WHERE a IS NOT NULL");
+            let error = try_rows(&engine, &sql).await.unwrap_err().to_string();
+            assert!(error.contains(&format!("bad{bad}.{end}")), "{scan}: {error}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dialect_of_a_file_is_found_and_said() {
     let store = Store::start().await;

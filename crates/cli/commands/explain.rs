@@ -29,6 +29,8 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     let mut page = page.transpose()?;
     let engine = args.connect.connect_with(&args.workers).await?;
     let mut outcome = Ok(());
+    // Tables that a statement before would create from a query.
+    let mut unmade = false;
     for (index, statement) in statements.iter().enumerate() {
         let explained = explain(&engine, statement).await;
         for note in engine.take_notes() {
@@ -37,14 +39,21 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
         if let Some(page) = &mut page {
             page.add(section(&engine, statement, &explained));
         }
+        let is_made = explained.as_ref().is_ok_and(Option::is_some);
         outcome = match explained {
             Ok(Some(explanation)) if page.is_none() => print(&engine, &explanation),
             Ok(_) => Ok(()),
+            Err(failure) if unmade && failure.words().0.ends_with("' not found") => {
+                let failure = failure.with_hint(NOT_MADE);
+                Err(script.failed((index, statements.len()), statement, failure))
+            }
             Err(failure) => Err(script.failed((index, statements.len()), statement, failure)),
         };
         if outcome.is_err() {
             break;
         }
+        let mut words = statement.split_whitespace();
+        unmade |= is_made && words.next().is_some_and(|word| word.eq_ignore_ascii_case("create"));
     }
     match page {
         // If the page cannot be written, too, the error of the statement is the one to report.
@@ -52,6 +61,10 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
         None => outcome,
     }
 }
+
+/// The hint for a table of CREATE TABLE … AS, which is explained and does not run.
+const NOT_MADE: &str = "`sluice explain` runs no CREATE TABLE … AS: write CREATE VIEW … AS, and its query is explained with \
+                        those that read it.";
 
 /// Explains a query. A definition is executed and returns `None`.
 pub(super) async fn explain(engine: &Engine, statement: &str) -> Result<Option<Explanation>> {

@@ -73,6 +73,7 @@ pub use self::store::{endpoints, staging};
 /// Modules for the command, the tests and the benches of this workspace. They may change at any time.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::context::error::are_similar;
     pub use crate::estimate::demand;
     pub use crate::pushdown::predicate;
     pub use crate::scan::{keys, s3_scan};

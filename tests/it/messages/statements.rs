@@ -71,7 +71,7 @@ fn what_sql_there_is_not_is_said_with_what_there_is() {
         ("SELECT * FROM f PREWHERE id < 5", &["PREWHERE is not supported", "WHERE"]),
         ("SELECT name COLLATE x FROM f", &["COLLATE is not supported"]),
         ("SELECT cast(id AS integr) FROM f", &["type integr", "BIGINT"]),
-        ("SELECT TOP 5 * FROM f", &["TOP is not supported", "LIMIT"]),
+        ("SELECT TOP 5 PERCENT * FROM f", &["TOP … PERCENT is not supported", "percent_rank"]),
         ("SELECT * FROM f CROSS APPLY f g", &["CROSS APPLY is not supported", "LATERAL"]),
         ("SELECT name ->> 'a' FROM f", &["operator ->> is not supported", "data['name']"]),
         ("SELECT name -> 'a' FROM f", &["operator -> is not supported", "read_json"]),

@@ -62,8 +62,8 @@ fn values_that_are_not_taken_are_named_with_what_may_be() {
         says(&format!("SELECT * FROM read_csv({fruit}, {typed} => '{value}')"), &[&said]);
     }
     says(
-        &format!("{create} ('format.header' 'true')"),
-        &["CSV has no option `header`", "format.has_header"],
+        &format!("{create} ('format.hedaer' 'true')"),
+        &["CSV has no option `hedaer`", "Did you mean header?"],
     );
     let level =
         "COPY (SELECT 1 AS a) TO 's3://bucket/o.parquet' OPTIONS ('format.compression' 'zstd(99)')";

@@ -213,7 +213,7 @@ fn types_that_do_not_fit_are_refused() {
         ("select to_char(day, 'YYYY-MM-DD') from 't.csv'", ["has no %", "'%Y-%m-%d'"]),
         ("select * from 't.csv' order by -1", ["ORDER BY -1 orders nothing", "ORDER BY 1 DESC"]),
         ("select * from 't.csv' order by 'id'", ["ORDER BY 'id' orders nothing", "ORDER BY id"]),
-        ("select now() like '2024%'", ["LIKE expression", "LIKE '2024-01-31T10%'"]),
+        ("select now() like '2024%'", ["LIKE compares texts", "LIKE '2024-01-31T10%'"]),
         ("select length([1, 2])", ["is a list", "array_length"]),
         ("set datafusion.format.null = 'NIL'", ["changes nothing here", "--format"]),
         (

@@ -185,12 +185,12 @@ fn settings_and_options_are_named_that_are_meant() {
         ("set sluice.sacn = 'get'", ["no setting `sluice.sacn`", "Did you mean sluice.scan?"]),
         ("show sluice.sacn", ["no setting `sluice.sacn`", "Did you mean sluice.scan?"]),
         (
-            "copy (select 1 as a) to 'o.csv' options (header false)",
-            ["no option `header`", "Did you mean format.has_header?"],
+            "copy (select 1 as a) to 'o.csv' options (heder false)",
+            ["no option `heder`", "Did you mean header?"],
         ),
         (
-            "create external table x stored as csv location 't.csv' options (delim ';')",
-            ["no option `delim`", "Did you mean format.delimiter?"],
+            "create external table x stored as csv location 't.csv' options (delimitter ';')",
+            ["no option `delimitter`", "Did you mean format.delimiter?"],
         ),
     ] {
         folder.fails(sql, &parts);

@@ -4,6 +4,8 @@ mod answers;
 mod arguments;
 mod blame;
 mod depth;
+mod ignored;
+mod other_systems;
 mod places;
 mod scripts;
 mod words;

@@ -6,7 +6,7 @@ use arrow::array::timezone::Tz;
 use datafusion::common::config::{ConfigFileType, TableOptions};
 use datafusion::common::{DataFusionError, Result};
 
-use crate::catalog::option_names::in_options;
+use crate::catalog::option_names::{OPTIONS, in_options};
 use crate::context::error::are_similar;
 use crate::context::setting_suggestions;
 use crate::text::csv::options;
@@ -46,10 +46,10 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
         }
         names.sort_unstable();
         let message = format!("{} has no option `{typed}`", format.to_ascii_uppercase());
-        let meant = closest_value(typed, &names)
-            .map(|name| format!("Did you mean {name}? "))
-            .unwrap_or_default();
-        let hint = format!("{meant}Its options are {}.", names.join(", "));
+        let hint = match closest_value(typed, &names) {
+            Some(name) => format!("Did you mean {name}?"),
+            None => format!("Its options are {}.", names.join(", ")),
+        };
         return Err(refused(message, Some(hint)));
     }
     Err(refused(wrong(&format!("option `{typed}`"), value, &words), None))
@@ -63,7 +63,13 @@ fn closest_value(typed: &str, names: &[String]) -> Option<String> {
     if let Some(name) = in_options(short).filter(|name| is_there(name)) {
         return Some(name.to_owned());
     }
-    names.iter().find(|name| are_similar(name.trim_start_matches(PREFIX), short)).cloned()
+    let similar = names.iter().find(|name| are_similar(name.trim_start_matches(PREFIX), short));
+    let synonym = || {
+        let mut others = OPTIONS.iter().flat_map(|(names, _)| *names);
+        let found = others.find(|name| are_similar(name, short))?;
+        in_options(found).filter(|name| is_there(name)).map(|_| (*found).to_owned())
+    };
+    similar.cloned().or_else(synonym)
 }
 
 /// Checks that a format accepts all options of a statement.
@@ -243,7 +249,8 @@ mod tests {
         }
         let (message, hint) = said("csv", "format.header", "true");
         assert_eq!(message, "CSV has no option `header`");
-        assert!(hint.starts_with("Did you mean format.has_header? Its options are "), "{hint}");
+        assert_eq!(hint, "Did you mean format.has_header?");
+        assert_eq!(said("csv", "format.hedaer", "true").1, "Did you mean header?");
         let (_, hint) = said("csv", "format.delim", ";");
         assert!(hint.starts_with("Did you mean format.delimiter?"), "{hint}");
         let (_, hint) = said("csv", "format.delimeter", ";");

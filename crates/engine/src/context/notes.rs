@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use crate::context::error::rooted;
+
 /// The maximum number of notes that are kept; the oldest are dropped first.
 const KEPT: usize = 100;
 
@@ -16,6 +18,7 @@ pub struct Notes {
 impl Notes {
     /// Adds a sentence, unless it is already present.
     pub fn add(&self, note: String) {
+        let note = rooted(&note).into_owned();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.contains(&note) {
             return;
@@ -56,6 +59,17 @@ mod tests {
         let taken = notes.take();
         assert_eq!((taken.len(), taken[0].as_str()), (KEPT, "2"));
         assert!(notes.take().is_empty());
+    }
+
+    #[test]
+    fn paths_of_files_begin_with_a_slash() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, "").unwrap();
+        let path = path.to_str().unwrap();
+        let notes = Notes::default();
+        notes.add(format!("`{}` is empty", path.trim_start_matches('/')));
+        assert_eq!(notes.take(), [format!("`{path}` is empty")]);
     }
 
     #[test]

@@ -163,8 +163,9 @@ fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
 
 /// Returns the common type of JSON values in two files, for numbers, booleans and text, as within one file.
 fn of_json_values(one: &DataType, other: &DataType) -> Option<DataType> {
-    use DataType::{Boolean, Float64, Int64, Utf8};
-    let is_one = |it: &DataType| matches!(it, Boolean | Float64 | Int64 | Utf8) || *it == MIXED;
+    use DataType::{Boolean, Float64, Int64, UInt64, Utf8};
+    let is_one =
+        |it: &DataType| matches!(it, Boolean | Float64 | Int64 | UInt64 | Utf8) || *it == MIXED;
     let are_mixed = one != other && is_one(one) && is_one(other);
     of_text(one, other).or(are_mixed.then_some(MIXED))
 }
@@ -213,9 +214,11 @@ fn as_in_both(field: &Field, other: &Field) -> Field {
 
 /// Returns the common type of whole numbers and fractions in text, or of times of different precision.
 fn of_text(one: &DataType, other: &DataType) -> Option<DataType> {
-    use DataType::{Float64, Int64};
+    use DataType::{Float64, Int64, UInt64};
     match (one, other) {
-        (Int64, Float64) | (Float64, Int64) => Some(Float64),
+        (Int64 | UInt64, Float64) | (Float64, Int64 | UInt64) => Some(Float64),
+        // A negative value is an error when it is read, and DOUBLE would round.
+        (Int64, UInt64) | (UInt64, Int64) => Some(UInt64),
         times => of_times(times.0, times.1),
     }
 }

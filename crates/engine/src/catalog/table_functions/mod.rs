@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 
 pub(crate) use self::glob::GlobTable;
 pub use self::read::arguments;
-pub(crate) use self::read::{Read, tab};
+pub(crate) use self::read::{Read, option_of_argument, tab};
 
 /// The names of the functions.
 pub const NAMES: [&str; 4] = ["read_csv", "read_json", "read_parquet", "glob"];

@@ -7,7 +7,9 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, UnaryOperator, Value,
 };
 
+use crate::catalog::option_names::once;
 use crate::catalog::option_values;
+use crate::context::error::{ErrorKind, UserError, are_similar};
 
 /// A call that reads objects.
 #[derive(Debug, PartialEq)]
@@ -67,6 +69,21 @@ pub fn arguments(function: &str) -> impl Iterator<Item = (&'static str, &'static
     known.iter().filter_map(|(names, option)| Some((*names.first()?, *option)))
 }
 
+/// Returns the option that an argument of `read_csv` or `read_json` sets, by a name that is no option itself.
+pub(crate) fn option_of_argument(format: &str, name: &str) -> Option<&'static str> {
+    // Options of this name are for writing.
+    const WRITTEN: [&str; 2] = ["date_format", "timestamp_format"];
+    let name = name.to_ascii_lowercase();
+    let short = name.strip_prefix("format.").unwrap_or(&name);
+    let (_, known) = match format.to_ascii_lowercase().as_str() {
+        "csv" => known("read_csv"),
+        "json" | "jsonl" | "ndjson" => known("read_json"),
+        _ => return None,
+    };
+    let (_, option) = known.iter().find(|(names, _)| names.contains(&short))?;
+    (!WRITTEN.contains(&short)).then_some(option)
+}
+
 impl Read {
     pub(super) fn parse(function: &str, arguments: &[FunctionArg]) -> Result<Self> {
         let (format, known) = known(function);
@@ -76,12 +93,27 @@ impl Read {
         let url = url(function, first)?;
         let mut options = BTreeMap::new();
         for argument in named {
+            if let FunctionArg::Named {
+                arg: FunctionArgExpr::Expr(Expr::Dictionary(fields)), ..
+            } = argument
+            {
+                once("column", fields.iter().map(|it| it.key.value.as_str()), str::to_owned)?;
+            }
             let Some((name, value)) = pair(argument) else {
                 return plan_err!("`{argument}` is no argument of {function}: write NAME => VALUE");
             };
             let option = known.iter().find(|(names, _)| names.contains(&name.as_str()));
             let Some((_, option)) = option else {
                 let names: Vec<&str> = known.iter().map(|(names, _)| names[0]).collect();
+                let mut all = known.iter().flat_map(|(names, _)| *names);
+                if let Some(meant) = all.find(|it| are_similar(it, &name)) {
+                    return Err(UserError {
+                        kind: ErrorKind::Plan,
+                        message: format!("{function} has no argument `{name}`"),
+                        hint: Some(format!("Did you mean {meant}?")),
+                    }
+                    .into());
+                }
                 return match names.as_slice() {
                     [] => plan_err!("{function} has no argument but the URL, and so none `{name}`"),
                     names => plan_err!(

@@ -1,6 +1,7 @@
 //! Help for names that are not columns.
 
 use datafusion::common::{Column, SchemaError};
+use sluicegate_guards::column_names::is_same;
 
 /// Returns a hint for a name that is not a column but a function without parentheses, or a part of a time.
 pub(super) fn unlike_column(name: &Column) -> Option<&'static str> {
@@ -45,5 +46,30 @@ pub(super) fn each_once(error: &SchemaError) -> String {
             once.push(valid);
         }
     }
-    SchemaError::FieldNotFound { field: field.clone(), valid_fields: once }.to_string()
+    let text = SchemaError::FieldNotFound { field: field.clone(), valid_fields: once }.to_string();
+    // The setting of the advice does not help a name in quotes.
+    match (text.split_once(ADVICE), text.split_once(ADVICE_END)) {
+        (Some((before, _)), Some((_, after))) => format!("{} {}", before.trim(), after.trim()),
+        _ => text,
+    }
+}
+
+/// The beginning and the end of DataFusion's advice on letter case.
+const ADVICE: &str = "Column names are case sensitive.";
+const ADVICE_END: &str = "enable_ident_normalization configuration.";
+
+/// Returns a hint that names the columns that differ from an unknown one in their letter case.
+pub(super) fn other_case(error: &SchemaError) -> Option<String> {
+    let SchemaError::FieldNotFound { field, valid_fields } = error else { return None };
+    let is_of = |valid: &&Column| field.relation.is_none() || valid.relation == field.relation;
+    let mut names: Vec<String> = valid_fields
+        .iter()
+        .filter(is_of)
+        .filter(|valid| is_same(valid.name(), field.name()) && valid.name() != field.name())
+        .map(|valid| datafusion::common::utils::quote_identifier(valid.name()).into_owned())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let names = if names.is_empty() { return None } else { names.join(" or ") };
+    Some(format!("Write {names}: a name in quotes is found only in its own letter case."))
 }

@@ -10,7 +10,7 @@ use sluicegate_client::Error as StoreError;
 
 use super::ErrorKind;
 use super::caused::Caused;
-use super::columns::{each_once, unlike_column};
+use super::columns::{each_once, other_case, unlike_column};
 use super::description::{Description, ROOM, find, one_line};
 use super::hints::{ARRAY, BAD_VALUE, STALL_HINT, ZERO};
 use super::reword::{cast, reword};
@@ -92,7 +92,11 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         return Description { kind: ErrorKind::Data, message, hint };
     }
     let (kind, hint) = of_datafusion(root);
-    Description { kind, message, hint: hint.map(Cow::Borrowed) }
+    let named = match root {
+        DataFusionError::SchemaError(error, _) => other_case(error),
+        _ => None,
+    };
+    Description { kind, message, hint: named.map(Cow::Owned).or(hint.map(Cow::Borrowed)) }
 }
 
 /// Returns a hint for a URL that has no store.
@@ -152,11 +156,6 @@ fn without_store(text: &str) -> Option<&str> {
 
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
-const LIKE_TEXT: &str = "LIKE compares texts: CAST(d AS VARCHAR) LIKE '2024%'.";
-
-/// The text of a timestamp has a T between date and time of day.
-const LIKE_INSTANT: &str = "LIKE compares texts: CAST(t AS VARCHAR) LIKE '2024-01-31T10%'.";
-
 const SAME_TABLE: &str = "Give the tables names of their own: FROM t AS a JOIN t AS b.";
 
 const WHOSE: &str = "Say of which table it is: a.id.";
@@ -186,10 +185,6 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
                 SchemaError::FieldNotFound { field, .. } => unlike_column(field).unwrap_or(COLUMNS),
             }),
         ),
-        DataFusionError::Plan(text) if text.contains("in LIKE expression") => {
-            let is_instant = text.contains("Timestamp");
-            (ErrorKind::Plan, Some(if is_instant { LIKE_INSTANT } else { LIKE_TEXT }))
-        }
         DataFusionError::Plan(text) if text.contains("not found") && text.contains("table") => (
             ErrorKind::Plan,
             Some(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Adds the leading slash to paths of local files. Object stores write the path of a file like a key, `tmp/a.csv`,
 /// and errors from lower layers do not contain the kind of store.
-pub(super) fn rooted(text: &str) -> Cow<'_, str> {
+pub(crate) fn rooted(text: &str) -> Cow<'_, str> {
     if !text.split('`').skip(1).step_by(2).any(is_file) {
         return Cow::Borrowed(text);
     }

@@ -34,9 +34,9 @@ pub(crate) use self::describe::is_of_store;
 use self::description::Description;
 pub(crate) use self::description::{WITH_POINT, one_line};
 pub use self::kind::ErrorKind;
-use self::local_paths::rooted;
+pub(crate) use self::local_paths::rooted;
 pub(crate) use self::reword::with_suggestion;
-pub(crate) use self::similarity::are_similar;
+pub use self::similarity::are_similar;
 pub use self::user_error::UserError;
 use crate::context::panics;
 use sluicegate_guards::sql_types::readable;
@@ -50,6 +50,11 @@ pub(crate) fn with_point(message: &str) -> Option<UserError> {
 /// about one.
 pub(crate) fn of_value(message: &str) -> Option<UserError> {
     Some(reword::of_value(message)?.into())
+}
+
+/// Returns the error of a condition of a type that is not boolean.
+pub(crate) fn not_a_condition(kind: &str) -> UserError {
+    reword::not_a_condition(kind).into()
 }
 
 /// Returns the message of an error of a store, for use in the message of another error.

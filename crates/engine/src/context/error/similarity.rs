@@ -2,7 +2,8 @@
 
 /// Returns whether two words differ by at most one letter that is wrong, missing or extra, or by two adjacent letters
 /// in reverse order.
-pub(crate) fn are_similar(a: &str, b: &str) -> bool {
+#[must_use]
+pub fn are_similar(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let before = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[before..], &b[before..]);

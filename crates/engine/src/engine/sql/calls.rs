@@ -1,6 +1,6 @@
 //! Refuses calls that DataFusion plans incorrectly. It ignores the clauses of aggregates in scalar functions:
 //! `upper(a) FILTER (WHERE b)` would be `upper(a)` of all rows. It also panics on `first_value()` without an
-//! argument.
+//! argument, and answers NULL for `nth_value(x, 0)`.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,8 @@ use datafusion::common::Result;
 use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    DuplicateTreatment, Expr, Function, FunctionArgumentClause, FunctionArguments, Visit, Visitor,
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, Value, Visit, Visitor,
 };
 
 use crate::context::error::{ErrorKind, UserError};
@@ -44,7 +45,7 @@ impl Visitor for Calls<'_> {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<UserError> {
         let Expr::Function(call) = expr else { return ControlFlow::Continue(()) };
-        if let Some(told) = without_value(call) {
+        if let Some(told) = without_value(call).or_else(|| without_row(call)) {
             return ControlFlow::Break(told);
         }
         let Some(clause) = clause(call) else { return ControlFlow::Continue(()) };
@@ -72,6 +73,24 @@ fn without_value(call: &Function) -> Option<UserError> {
         kind: ErrorKind::Plan,
         message: format!("{name}() lacks the value that it is of"),
         hint: Some(format!("Name a column: {name}(x) OVER (ORDER BY y).")),
+    })
+}
+
+/// Returns the error for `nth_value(x, 0)`, which would be NULL. Negative numbers count from the last row.
+fn without_row(call: &Function) -> Option<UserError> {
+    let name = call.name.to_string().to_lowercase();
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(number)))] =
+        list.args.as_slice()
+    else {
+        return None;
+    };
+    let is_zero = matches!(&number.value, Value::Number(digits, _)
+        if digits.bytes().all(|digit| digit == b'0'));
+    (name == "nth_value" && is_zero).then(|| UserError {
+        kind: ErrorKind::Plan,
+        message: "nth_value counts rows from 1, and there is no row 0".to_owned(),
+        hint: Some("nth_value(x, 1) is of the first row, nth_value(x, -1) of the last.".to_owned()),
     })
 }
 

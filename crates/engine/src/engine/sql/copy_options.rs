@@ -8,8 +8,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use crate::catalog::option_names::{OPTIONS, in_options};
-use crate::context::error::{ErrorKind, UserError};
+use crate::catalog::option_names::{self, OPTIONS, canonical, in_options, once};
+use crate::context::error::{ErrorKind, UserError, are_similar};
 
 /// Returns the tokens of COPY with its options in DataFusion's syntax, or `None` if it has no options in parentheses.
 ///
@@ -19,7 +19,14 @@ use crate::context::error::{ErrorKind, UserError};
 pub(crate) fn understood(tokens: &[TokenWithSpan]) -> Result<Option<Vec<TokenWithSpan>>> {
     let Some((with, open, close)) = place(tokens) else { return Ok(None) };
     let mut written = CopyClauses::default();
-    for item in items(&tokens[open + 1..close]) {
+    let items = items(&tokens[open + 1..close]);
+    once("option", items.iter().map(|item| item.name.as_str()), |name| {
+        match canonical(option_names::written(name).unwrap_or(name)) {
+            name if name == "partitioned_by" => "partition_by".to_owned(),
+            name => name,
+        }
+    })?;
+    for item in items {
         written.add(&item)?;
     }
     let text = written.text();
@@ -151,6 +158,10 @@ impl CopyClauses {
                     _ => None,
                 };
                 let Some((option, value)) = known.zip(value) else {
+                    let mut all = OPTIONS.iter().flat_map(|(names, _)| *names);
+                    let meant = all
+                        .find(|it| known.is_none() && are_similar(it, &lower))
+                        .map_or_else(String::new, |it| format!("Did you mean {it}? "));
                     let names: Vec<&str> = OPTIONS.iter().map(|(names, _)| names[0]).collect();
                     let told = UserError {
                         kind: ErrorKind::Plan,
@@ -159,7 +170,7 @@ impl CopyClauses {
                             Some(_) => format!("the option `{name}` of COPY has one value"),
                         },
                         hint: Some(format!(
-                            "Its options are format, partition_by, {}; OPTIONS ('format.…' '…') takes all of a format.",
+                            "{meant}Its options are format, partition_by, {}; OPTIONS ('format.…' '…') takes all of a format.",
                             names.join(", ")
                         )),
                     };

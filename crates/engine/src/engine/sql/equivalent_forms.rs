@@ -9,9 +9,10 @@ use datafusion::sql::sqlparser::ast::{
     SetExpr, Statement as Sql, Subscript, Value, ValueWithSpan, VisitorMut, WindowType,
 };
 
-use crate::engine::sql::function_synonyms;
+use crate::engine::sql::{function_synonyms, like_lists, top};
+use sluicegate_guards::normal;
 
-/// Rewrites FETCH FIRST, GROUP BY (), LIKE … ESCAPE and SET TIME ZONE. `x REGEXP p` and `x RLIKE p` become `x ~ p`.
+/// Rewrites FETCH FIRST, TOP, GROUP BY (), LIKE … ESCAPE, LIKE ANY and ALL, `r'…'`, fields of values and SET TIME ZONE. `x REGEXP p` and `x RLIKE p` become `x ~ p`.
 /// The element 0 of `array_agg(x)` becomes that of a list, which is NULL.
 pub(crate) fn rewrite(statement: &mut Statement) {
     if let Statement::Statement(statement) = statement
@@ -28,6 +29,7 @@ impl VisitorMut for FormRewriter {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        top::limit(query);
         fetch(query);
         ControlFlow::Continue(())
     }
@@ -37,7 +39,15 @@ impl VisitorMut for FormRewriter {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<()> {
+        plain_text(&mut value.value);
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(chain) = like_lists::chain(expr) {
+            *expr = chain;
+        }
         match expr {
             Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
                 if let Some(other) = with_backslashes(pattern, escape_char.as_ref()) {
@@ -60,6 +70,7 @@ impl VisitorMut for FormRewriter {
                 *expr = Expr::BinaryOp { left, op, right };
             }
             Expr::CompoundFieldAccess { root, access_chain } => {
+                fields_by_name(root, access_chain);
                 if let Some(element) = element_of_array_agg(root, access_chain.first()) {
                     **root = element;
                     access_chain.remove(0);
@@ -145,6 +156,36 @@ fn with_backslashes(pattern: &Expr, escape: Option<&ValueWithSpan>) -> Option<Ex
         other.push(character);
     }
     Some(Expr::Value(Value::SingleQuotedString(other).into()))
+}
+
+/// Replaces `r'a\b'` and `u&'a'`, which the parser has read already, by a text.
+fn plain_text(value: &mut Value) {
+    if let Value::SingleQuotedRawStringLiteral(text)
+    | Value::DoubleQuotedRawStringLiteral(text)
+    | Value::UnicodeStringLiteral(text) = value
+    {
+        *value = Value::SingleQuotedString(std::mem::take(text));
+    }
+}
+
+/// Replaces `.name` after a subscript, a call or a literal by `['name']`. Names before belong to the column.
+fn fields_by_name(root: &Expr, access: &mut [AccessExpr]) {
+    // `user.name`: the parser takes `user` for a function without parentheses.
+    let mut is_value = match root {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
+        Expr::Function(call) => call.args != FunctionArguments::None,
+        _ => true,
+    };
+    for access in access {
+        match access {
+            AccessExpr::Dot(Expr::Identifier(field)) if is_value => {
+                let index = Expr::value(Value::SingleQuotedString(normal(field)));
+                *access = AccessExpr::Subscript(Subscript::Index { index });
+            }
+            AccessExpr::Dot(_) => {}
+            AccessExpr::Subscript(_) => is_value = true,
+        }
+    }
 }
 
 /// Replaces `SET TIME ZONE 'Europe/Berlin'` by `SET TIME ZONE = 'Europe/Berlin'`.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use datafusion::sql::sqlparser::ast::{
-    CreateTable, CreateTableOptions, Expr, HiveDistributionStyle, Set, SqlOption, Statement as Sql,
-    Value,
+    CreateTable, CreateTableOptions, Expr, HiveDistributionStyle, ObjectName, ObjectType, Set,
+    SqlOption, Statement as Sql, Value,
 };
 
 /// The name of an unsupported statement or clause, and a hint on the alternative.
@@ -44,6 +44,10 @@ pub(crate) fn instead_of(statement: &Sql) -> Option<UnsupportedStatement> {
             let default = format!("RESET {variable} sets it to its default.");
             return Some(("SET … = NULL".into(), default.into()));
         }
+        Sql::Drop { object_type, names, .. } => return dropped(*object_type, names),
+        Sql::Set(Set::MultipleAssignments { .. }) => {
+            ("SET of several settings", "Write a SET for each: SET a = 1; SET b = 2.")
+        }
         Sql::CreateTable(table) => return clause_of_table(table),
         _ => return None,
     };
@@ -52,6 +56,27 @@ pub(crate) fn instead_of(statement: &Sql) -> Option<UnsupportedStatement> {
 
 fn is_null(values: &[Expr]) -> bool {
     matches!(values, [Expr::Value(value)] if value.value == Value::Null)
+}
+
+/// Returns the name and the hint for a DROP of something else than one table or view.
+fn dropped(kind: ObjectType, names: &[ObjectName]) -> Option<UnsupportedStatement> {
+    let hint = match kind {
+        ObjectType::Table | ObjectType::View if names.len() < 2 => return None,
+        ObjectType::Table | ObjectType::View => {
+            let each: Vec<String> =
+                names.iter().map(|name| format!("DROP {kind} {name}")).collect();
+            return Some((
+                format!("DROP {kind} of several").into(),
+                format!("Write {}.", each.join("; ")).into(),
+            ));
+        }
+        ObjectType::Schema | ObjectType::Database => {
+            "Leave it out: it lasts as long as its session. DROP TABLE x.t drops a table in it."
+        }
+        ObjectType::Index => "`sluice index drop` removes the index of a table.",
+        _ => "DROP TABLE, DROP VIEW and DROP FUNCTION are the kinds that there are.",
+    };
+    Some((format!("DROP {kind}").into(), hint.into()))
 }
 
 /// Returns the name and the hint for an unsupported clause of CREATE TABLE.
@@ -110,6 +135,10 @@ mod tests {
             ("SHOW SCHEMAS", "SHOW SCHEMAS", "SHOW TABLES"),
             ("SET NAMES 'utf8'", "SET NAMES", "UTF-8"),
             ("SET sluice.scan = NULL", "SET … = NULL", "RESET sluice.scan"),
+            ("DROP SCHEMA IF EXISTS x CASCADE", "DROP SCHEMA", "session"),
+            ("DROP DATABASE x", "DROP DATABASE", "session"),
+            ("DROP INDEX i", "DROP INDEX", "sluice index drop"),
+            ("DROP TABLE a, b", "DROP TABLE of several", "DROP TABLE a; DROP TABLE b"),
             ("UNLOAD ('SELECT 1') TO 's3://b/k'", "UNLOAD", "COPY"),
         ] {
             let Statement::Statement(statement) =
@@ -121,7 +150,8 @@ mod tests {
             assert_eq!(said, what, "{sql}");
             assert!(hint.contains(part), "{sql}: {hint}");
         }
-        for sql in ["CREATE TABLE e (a INT)", "SET sluice.scan = 'get'", "SHOW ALL"] {
+        for sql in ["CREATE TABLE e (a INT)", "SET sluice.scan = 'get'", "SHOW ALL", "DROP VIEW v"]
+        {
             let Statement::Statement(statement) =
                 DFParser::parse_sql(sql).unwrap().remove(0).unwrap()
             else {

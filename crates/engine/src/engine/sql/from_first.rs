@@ -1,6 +1,7 @@
 //! `FROM t WHERE …`: queries without SELECT, which return all columns.
 //!
-//! The parser supports only `FROM t`, and no options of COPY in parentheses ([`copy_options`]). If it refuses a
+//! The parser supports only `FROM t`, no options of COPY in parentheses ([`copy_options`]), and no CREATE EXTERNAL TABLE
+//! without STORED AS ([`inferred_format`]). If it refuses a
 //! statement, `SELECT *` is inserted before each FROM that begins a query without SELECT, and the statement is parsed
 //! again. Places in errors still refer to the original text.
 
@@ -15,6 +16,8 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::context::error::with_suggestion;
 use crate::engine::sql::copy_options;
+use crate::engine::sql::filter_clauses;
+use crate::engine::sql::inferred_format;
 use crate::engine::sql::interval_units;
 use crate::engine::sql::nesting;
 use crate::engine::sql::number_literals;
@@ -28,6 +31,7 @@ use crate::engine::sql::token_rewrites;
 pub(crate) fn parse(state: &SessionState, sql: &str) -> Result<Statement> {
     let limit = state.config_options().sql_parser.recursion_limit.get();
     nesting::check(sql, limit)?;
+    filter_clauses::check(sql)?;
     let statement = parsed(state, sql).map_err(|error| match error.find_root() {
         DataFusionError::SQL(cause, _) if **cause == ParserError::RecursionLimitExceeded => {
             nesting::parser_limit_error(limit).into()
@@ -59,7 +63,7 @@ fn parsed(state: &SessionState, sql: &str) -> Result<Statement> {
             Err(_) => return Err(error),
         },
     };
-    let copied = copy_options::understood(&tokens)?;
+    let copied = copy_options::understood(&tokens)?.or_else(|| inferred_format::added(&tokens));
     let is_copied = copied.is_some();
     let tokens = copied.unwrap_or(tokens);
     let tokens = match completed(tokens.clone()) {

@@ -5,19 +5,21 @@
 //!
 //! | step | modules |
 //! |---|---|
-//! | parse | `nesting`, `from_first`, `token_rewrites`, `number_literals`, `interval_units`, `copy_options` |
+//! | parse | `nesting`, `from_first`, `token_rewrites`, `number_literals`, `interval_units`, `copy_options`, `inferred_format`, `filter_clauses` |
 //! | statements of our own | `summarize`, `show_tables`, `show_columns` |
-//! | refuse statements | `unsupported_clauses`, `foreign_statements`, `declared_twice`, `grouped_aggregates`, `calls`, `file_writes` |
-//! | rewrite statements | `named_columns`, `equivalent_forms`, `function_synonyms`, `copy_format` |
-//! | plan again after an error | `unquoted_names`, `outer_fields` |
+//! | refuse statements | `unsupported_clauses`, `foreign_statements`, `declared_twice`, `repeated_options`, `grouped_aggregates`, `calls`, `file_writes` |
+//! | add notes | `text_lengths` |
+//! | rewrite statements | `named_columns`, `equivalent_forms` (`like_lists`, `top`), `function_synonyms`, `copy_format` |
+//! | plan again after an error | `restricted_stars`, `unquoted_names`, `outer_fields` |
 //! | explain an error | `alias_in_where`, `planning_hints`, `undeclared_keys`, `struct_fields` |
-//! | check or change the plan | `mismatched_types`, `not_null`, `expanded_functions`, `changed_rows`, `drop_kind`, `copied_columns`, `copy_round_trip` |
+//! | check or change the plan | `mismatched_types`, `conditions`, `not_null`, `expanded_functions`, `changed_rows`, `drop_kind`, `copied_columns`, `copy_round_trip` |
 //! | functions and rules of sessions | `bounded_texts`, `type_of`, `times_without_seconds`, `uuid_text` |
 
 pub(crate) mod alias_in_where;
 pub(crate) mod bounded_texts;
 pub(crate) mod calls;
 pub(crate) mod changed_rows;
+pub(crate) mod conditions;
 pub(crate) mod copied_columns;
 pub(crate) mod copy_format;
 pub(crate) mod copy_options;
@@ -27,11 +29,14 @@ pub(crate) mod drop_kind;
 pub(crate) mod equivalent_forms;
 pub(crate) mod expanded_functions;
 pub(crate) mod file_writes;
+pub(crate) mod filter_clauses;
 pub(crate) mod foreign_statements;
 pub(crate) mod from_first;
 pub(crate) mod function_synonyms;
 pub(crate) mod grouped_aggregates;
+pub(crate) mod inferred_format;
 pub(crate) mod interval_units;
+pub(crate) mod like_lists;
 pub(crate) mod mismatched_types;
 pub(crate) mod named_columns;
 pub(crate) mod nesting;
@@ -39,12 +44,16 @@ pub(crate) mod not_null;
 pub(crate) mod number_literals;
 pub(crate) mod outer_fields;
 pub(crate) mod planning_hints;
+pub(crate) mod repeated_options;
+pub(crate) mod restricted_stars;
 pub(crate) mod show_columns;
 pub(crate) mod show_tables;
 pub(crate) mod struct_fields;
 pub(crate) mod summarize;
+pub(crate) mod text_lengths;
 pub(crate) mod times_without_seconds;
 pub(crate) mod token_rewrites;
+pub(crate) mod top;
 pub(crate) mod type_of;
 pub(crate) mod undeclared_keys;
 pub(crate) mod unquoted_names;
@@ -57,7 +66,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    JoinOperator, Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut,
+    JoinOperator, Select, SelectFlavor, SelectItem, Statement as Sql, Value, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -66,8 +75,9 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::catalog::folder_names;
 use crate::catalog::locations::{as_url, at_home, check_writable};
+use crate::catalog::option_names;
 use crate::catalog::option_values;
-use crate::catalog::table_functions::{name_calls, tab};
+use crate::catalog::table_functions::{name_calls, option_of_argument, tab};
 use crate::context::notes::Notes;
 use crate::store::staging::overwrite::OverwriteMode;
 use crate::{ErrorKind, UserError};
@@ -134,14 +144,12 @@ async fn planned(
     }
     unsupported_clauses::check(&statement)?;
     declared_twice::check(&statement)?;
+    repeated_options::check(&statement)?;
     grouped_aggregates::check(state, &statement)?;
-    if sluicegate_guards::declares_keys(&statement)
-        && let Some(notes) = state.config().get_extension::<Notes>()
-    {
-        notes.add(
-            "PRIMARY KEY and UNIQUE are not enforced: several rows may have one key".to_owned(),
-        );
+    if let Some(notes) = state.config().get_extension::<Notes>() {
+        notes_on(state, &statement).into_iter().for_each(|note| notes.add(note));
     }
+    restricted_stars::mark(&mut statement);
     named_columns::name(&mut statement);
     equivalent_forms::rewrite(&mut statement);
     sluicegate_guards::rewrite(&mut statement)?;
@@ -155,6 +163,7 @@ async fn planned(
         match state.statement_to_plan(statement.clone()).await {
             Ok(plan) => {
                 mismatched_types::check(&plan)?;
+                conditions::check(&plan)?;
                 not_null::check(&plan)?;
                 expanded_functions::check(&plan)?;
                 let plan = changed_rows::by_sink(plan)?;
@@ -162,15 +171,39 @@ async fn planned(
                 return Ok((show_columns::described(plan)?, existing));
             }
             // Each iteration quotes one more name.
+            Err(error) if restricted_stars::resolve(&mut statement, &error)? => {}
             Err(error) if unquoted_names::quote(&mut statement, &error)? => {}
             Err(error) if outer_fields::index(&mut statement, &error) => {}
             Err(error) => {
+                let error = restricted_stars::explained(&mut statement, error);
                 let error = alias_in_where::explained(&statement, error);
                 let error = grouped_aggregates::explained(state, &statement, error);
                 return Err(planning_hints::explained(&statement, error));
             }
         }
     }
+}
+
+/// Returns notes on the parts of a statement that have less effect than in other systems.
+fn notes_on(state: &SessionState, statement: &Statement) -> Vec<String> {
+    let keys = sluicegate_guards::declares_keys(statement).then(|| {
+        "PRIMARY KEY and UNIQUE are not enforced: several rows may have one key".to_owned()
+    });
+    let database = match statement {
+        Statement::Statement(statement) => match statement.as_ref() {
+            Sql::CreateDatabase { db_name, .. }
+                if state.catalog_list().catalog(&db_name.to_string()).is_none() =>
+            {
+                Some(format!(
+                    "the database {db_name} lasts as long as the session and has no schema yet: CREATE SCHEMA {db_name}.main, \
+                 and name tables {db_name}.main.t"
+                ))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    keys.into_iter().chain(text_lengths::note(statement)).chain(database).collect()
 }
 
 /// Converts the options and the target of a COPY or CREATE EXTERNAL TABLE. Returns how COPY treats existing objects.
@@ -192,6 +225,11 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<OverwriteM
                 return Err(told.into());
             }
             copy.partitioned_by.iter_mut().for_each(unquote);
+            for (name, _) in &mut copy.options {
+                if let Some(option) = option_names::written(name) {
+                    option.clone_into(name);
+                }
+            }
             with_tabs(&mut copy.options);
             copy_format::as_named(copy);
             if let Some(note) = copy_format::unlike_name(copy) {
@@ -206,6 +244,11 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<OverwriteM
                 *location = at_home(location)?.into_owned();
             }
             table.table_partition_cols.iter_mut().for_each(unquote);
+            for (name, _) in &mut table.options {
+                if let Some(option) = option_of_argument(&table.file_type, name) {
+                    option.clone_into(name);
+                }
+            }
             with_tabs(&mut table.options);
             // DataFusion's planner reads this option on its own.
             let compression = table.options.iter().find_map(|(name, value)| match value {

@@ -6,9 +6,9 @@ use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, LockType,
-    OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
-    UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
+    FunctionArgExpr, FunctionArguments, GroupByExpr, Insert, JoinConstraint, JoinOperator,
+    LimitClause, LockType, OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor,
+    TableWithJoins, UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
 };
 
 use crate::context::error::{ErrorKind, UserError};
@@ -31,6 +31,10 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
                 "DELETE … LIMIT",
                 "Name the rows: DELETE FROM t WHERE id IN (SELECT id FROM t LIMIT 10).",
             ),
+            (Sql::Insert(insert), None) => match clause_of_insert(insert) {
+                Some((what, instead)) => refuse(what, instead),
+                None => insert.visit(&mut UnsupportedClauses),
+            },
             (Sql::CreateTable(table), None) => match ignored(&table.columns) {
                 ControlFlow::Continue(()) => table.visit(&mut UnsupportedClauses),
                 ignored => ignored,
@@ -39,13 +43,17 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
         },
         Statement::CopyTo(_) => visit(statement, &mut UnsupportedClauses),
         Statement::Explain(explain) => match explain.statement.as_ref() {
-            Statement::Statement(inner) if is_definition(inner) => defines(),
-            Statement::CreateExternalTable(_) | Statement::Reset(_) => defines(),
+            Statement::Statement(inner) if is_definition(inner) => defines(query_of(inner)),
+            Statement::CreateExternalTable(_) | Statement::Reset(_) => defines(None),
             inner => return check(inner),
         },
         Statement::CreateExternalTable(table) if !table.order_exprs.is_empty() => refuse(
             "WITH ORDER",
             "Leave it out: nothing checks that files are sorted as it says. ORDER BY sorts rows.",
+        ),
+        Statement::CreateExternalTable(table) if table.unbounded => refuse(
+            "UNBOUNDED",
+            "Leave it out: each query reads the objects that are there when it begins.",
         ),
         Statement::CreateExternalTable(table) => ignored(&table.columns),
         Statement::Reset(_) => ControlFlow::Continue(()),
@@ -88,10 +96,44 @@ fn ignored(columns: &[ColumnDef]) -> ControlFlow<UserError> {
     ControlFlow::Continue(())
 }
 
+const TIES: &str = "Rank the rows: SELECT * FROM t QUALIFY rank() OVER (ORDER BY id) <= 2.";
+
+const PERCENT: &str =
+    "Rank the rows: SELECT * FROM t QUALIFY percent_rank() OVER (ORDER BY id) <= 0.1.";
+
 const NUMBERED: (&str, &str) = (
     "a column that numbers rows by itself",
     "Number them in a query: row_number() OVER (ORDER BY …).",
 );
+
+/// Returns the name and the hint for a clause of INSERT that DataFusion lacks.
+fn clause_of_insert(insert: &Insert) -> Option<(&'static str, &'static str)> {
+    const KEYS: &str = "No key is unique here: DELETE FROM t WHERE id IN (…) removes the old rows of a table in memory, \
+                        and INSERT INTO adds the new ones.";
+    if insert.overwrite {
+        return Some((
+            "INSERT OVERWRITE",
+            "TRUNCATE TABLE t empties a table in memory, and INSERT INTO fills it; files are replaced by COPY (SELECT …) \
+             TO 's3://bucket/key' OPTIONS (overwrite true).",
+        ));
+    }
+    if insert.replace_into || insert.or.is_some() {
+        return Some(("REPLACE INTO", KEYS));
+    }
+    if insert.ignore {
+        return Some(("INSERT IGNORE", KEYS));
+    }
+    if insert.on.is_some() {
+        return Some(("ON CONFLICT", KEYS));
+    }
+    if insert.returning.is_some() || insert.output.is_some() {
+        return Some(("RETURNING", "Query the table after it: SELECT * FROM t."));
+    }
+    if insert.source.is_none() {
+        return Some(("INSERT without VALUES or SELECT", "Write INSERT INTO t VALUES (1, 'a')."));
+    }
+    None
+}
 
 /// Returns whether a statement defines or sets something, and has no physical plan.
 fn is_definition(statement: &Sql) -> bool {
@@ -99,6 +141,8 @@ fn is_definition(statement: &Sql) -> bool {
         statement,
         Sql::CreateTable(_)
             | Sql::CreateView(_)
+            | Sql::CreateSchema { .. }
+            | Sql::CreateDatabase { .. }
             | Sql::Drop { .. }
             | Sql::Set(_)
             | Sql::Prepare { .. }
@@ -106,11 +150,23 @@ fn is_definition(statement: &Sql) -> bool {
     )
 }
 
-fn defines() -> ControlFlow<UserError> {
-    refuse(
-        "EXPLAIN of a statement that defines or sets something",
-        "Explain a query: EXPLAIN SELECT ….",
-    )
+/// Returns the query in a definition.
+fn query_of(statement: &Sql) -> Option<&Query> {
+    match statement {
+        Sql::CreateTable(table) => table.query.as_deref(),
+        Sql::CreateView(view) => Some(&view.query),
+        _ => None,
+    }
+}
+
+fn defines(query: Option<&Query>) -> ControlFlow<UserError> {
+    const SHOWN: usize = 80;
+    let query = query.map(ToString::to_string).filter(|text| text.len() <= SHOWN);
+    let hint = match query {
+        Some(query) => format!("Explain its query: EXPLAIN {query}."),
+        None => "Explain a query: EXPLAIN SELECT ….".to_owned(),
+    };
+    refuse("EXPLAIN of a statement that defines or sets something", &hint)
 }
 
 /// Visits the queries of any statement.
@@ -148,15 +204,29 @@ impl Visitor for UnsupportedClauses {
             && (fetch.with_ties || fetch.percent)
         {
             return match fetch.with_ties {
-                true => refuse(
-                    "FETCH … WITH TIES",
-                    "Rank the rows: SELECT * FROM t QUALIFY rank() OVER (ORDER BY id) <= 2.",
-                ),
-                false => refuse(
-                    "FETCH … PERCENT",
-                    "Rank the rows: SELECT * FROM t QUALIFY percent_rank() OVER (ORDER BY id) <= 0.1.",
-                ),
+                true => refuse("FETCH … WITH TIES", TIES),
+                false => refuse("FETCH … PERCENT", PERCENT),
             };
+        }
+        let has_limit = query.limit_clause.as_ref().is_some_and(|limit| match limit {
+            LimitClause::LimitOffset { limit, .. } => limit.is_some(),
+            LimitClause::OffsetCommaLimit { .. } => true,
+        });
+        if has_limit && query.fetch.is_some() {
+            return refuse(
+                "LIMIT beside FETCH FIRST",
+                "Leave one of the two out: both limit the rows.",
+            );
+        }
+        if let Some(LimitClause::LimitOffset { limit_by, .. }) = &query.limit_clause
+            && let Some(by) = limit_by.first()
+        {
+            return refuse(
+                "LIMIT … BY",
+                &format!(
+                    "Number the rows of each group: QUALIFY row_number() OVER (PARTITION BY {by}) <= 2; or count all: LIMIT 2."
+                ),
+            );
         }
         if query.format_clause.is_some() || query.settings.is_some() || query.for_clause.is_some() {
             return refuse(
@@ -173,6 +243,14 @@ impl Visitor for UnsupportedClauses {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<UserError> {
+        if let Some(top) = &select.top {
+            if top.percent {
+                return refuse("TOP … PERCENT", PERCENT);
+            }
+            if top.with_ties {
+                return refuse("TOP … WITH TIES", TIES);
+            }
+        }
         if select.prewhere.is_some() {
             return refuse("PREWHERE", "Write WHERE: it is pushed to the store.");
         }
@@ -247,14 +325,40 @@ impl Visitor for UnsupportedClauses {
                     "Name each unit: INTERVAL '1 year 2 months'.",
                 );
             }
-            Expr::Value(value) => {
-                if let Value::NationalStringLiteral(text) = &value.value {
+            Expr::Value(value) => match &value.value {
+                Value::NationalStringLiteral(text) => {
                     let text = text.replace('\'', "''");
                     return refuse(
                         "N before a text",
                         &format!("Leave it out: '{text}'. All texts are Unicode."),
                     );
                 }
+                Value::SingleQuotedByteStringLiteral(text)
+                | Value::DoubleQuotedByteStringLiteral(text) => {
+                    let bytes: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
+                    return refuse(
+                        "B before a text",
+                        &format!(
+                            "Write bytes in hexadecimal, X'{bytes}', and a number of bits as 0b101."
+                        ),
+                    );
+                }
+                _ => {}
+            },
+            Expr::Like { any: true, negated, pattern, .. }
+            | Expr::ILike { any: true, negated, pattern, .. }
+                if *negated || matches!(pattern.as_ref(), Expr::Subquery(_)) =>
+            {
+                return match negated {
+                    true => refuse(
+                        "NOT LIKE ANY",
+                        "Write NOT (x LIKE ANY (…)) if no pattern may match, which is x NOT LIKE ALL (…).",
+                    ),
+                    false => refuse(
+                        "LIKE ANY of a sub-query",
+                        "Join it: … JOIN (SELECT …) AS p(pattern) ON x LIKE p.pattern.",
+                    ),
+                };
             }
             _ => {}
         }

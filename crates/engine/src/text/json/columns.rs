@@ -322,10 +322,15 @@ struct ColumnTypes {
     kinds: HashMap<String, (&'static str, usize)>,
     /// Columns with at least two of numbers, booleans and texts.
     mixed: HashSet<String>,
+    /// Columns with a number beyond BIGINT, but within BIGINT UNSIGNED.
+    large: HashSet<String>,
+    /// Columns with a number that BIGINT UNSIGNED does not hold.
+    not_unsigned: HashSet<String>,
 }
 
 impl ColumnTypes {
-    /// Changes the columns that Arrow infers as text to [`MIXED`] if not all their values are text.
+    /// Changes the columns that Arrow infers as text to [`MIXED`] if not all their values are text, and the columns that
+    /// it infers as DOUBLE to BIGINT UNSIGNED if all their values are such numbers.
     fn typed(&self, columns: &Schema) -> Schema {
         let typed = columns.fields().iter().map(|field| self.field(field.name(), field));
         Schema::new_with_metadata(typed.collect::<Vec<_>>(), columns.metadata().clone())
@@ -334,6 +339,9 @@ impl ColumnTypes {
     fn field(&self, path: &str, field: &Field) -> Field {
         let data_type = match field.data_type() {
             DataType::Utf8 if self.mixed.contains(path) => MIXED,
+            DataType::Float64 if self.large.contains(path) && !self.not_unsigned.contains(path) => {
+                DataType::UInt64
+            }
             DataType::Struct(fields) => {
                 let fields =
                     fields.iter().map(|it| self.field(&format!("{path}.{}", it.name()), it));
@@ -384,6 +392,17 @@ impl Conflict {
         }
         if first.0 != other.0 {
             seen.mixed.insert(column.clone());
+        }
+        if let Value::Number(number) = value {
+            match number.as_u64() {
+                Some(number) if i64::try_from(number).is_err() => {
+                    seen.large.insert(column.clone());
+                }
+                Some(_) => {}
+                None => {
+                    seen.not_unsigned.insert(column.clone());
+                }
+            }
         }
         match value {
             Value::Object(fields) => fields.iter().find_map(|(name, value)| {
@@ -446,6 +465,19 @@ mod tests {
         let (mixed, _) = fields(mixed, 10).unwrap();
         assert_eq!((mixed[0].as_str(), mixed[1].contains("LargeUtf8")), ("a: LargeUtf8", true));
         assert!(!mixed[2].contains("LargeUtf8"), "{mixed:?}");
+        for (numbers, expected) in [
+            (["18446744073709551615", "5"], "UInt64"),
+            (["9223372036854775807", "5"], "Int64"),
+            (["18446744073709551615", "-5"], "Float64"),
+            (["18446744073709551615", "0.5"], "Float64"),
+            (["18446744073709551616", "5"], "Float64"),
+        ] {
+            let [one, other] = numbers;
+            let text = format!("{{\"a\":{one},\"b\":[{other}]}} {{\"a\":{other},\"b\":[{one}]}}");
+            let (columns, _) = fields(&text, 10).unwrap();
+            assert_eq!(columns[0], format!("a: {expected}"), "{numbers:?}");
+            assert!(columns[1].contains(expected), "{columns:?}");
+        }
         assert_eq!(fields("", 10), Ok((Vec::new(), 0)));
         for array in ["[{\"a\": 1}]", " [{", "{}\n[{}]"] {
             assert_eq!(fields(array, 10), Err("array".to_owned()));

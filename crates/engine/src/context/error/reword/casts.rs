@@ -7,7 +7,11 @@ use sluicegate_guards::sql_types::readable;
 
 /// Rewords `Cannot cast string '01.05.2020' to value of Date32 type`.
 pub(in crate::context::error) fn cast(text: &str) -> Option<Description> {
-    let (value, to) = text.strip_prefix("Cannot cast string '")?.rsplit_once("' to value of ")?;
+    let rest = text.strip_prefix("Cannot cast string '").or_else(|| {
+        // Booleans have another message.
+        text.strip_prefix("Cannot cast value '").filter(|_| text.ends_with(" Boolean type"))
+    })?;
+    let (value, to) = rest.rsplit_once("' to value of ")?;
     if value.ends_with(WITH_POINT) {
         return None;
     }
@@ -30,6 +34,8 @@ pub(in crate::context::error) fn cast(text: &str) -> Option<Description> {
         "An empty text is no number: nullif(x, '') makes it NULL."
     } else if value.trim().parse::<f64>().is_ok_and(f64::is_finite) {
         "CAST(CAST(x AS DOUBLE) AS BIGINT) leaves decimals out, and round(CAST(x AS DOUBLE)) rounds them."
+    } else if value.trim().parse::<f64>().is_ok() {
+        "Only DOUBLE and REAL have NaN and infinity."
     } else {
         "Beside a number, a text is read as a number: if the text is meant, convert what is beside it, CAST(x AS \
          VARCHAR)."

@@ -1,12 +1,10 @@
 //! Functions that do not exist, or not with these arguments.
 
-use std::borrow::Cow;
-
 use super::super::ErrorKind;
 use super::super::description::Description;
 use super::super::description::description;
 use super::super::similarity::are_similar;
-use sluicegate_guards::sql_types::readable;
+use super::arguments::Candidates;
 
 /// Rewords `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64)
 /// …`.
@@ -16,7 +14,8 @@ pub(super) fn signature(text: &str) -> Option<Description> {
     let name = call.split_once('(')?.0;
     let candidates = rest.split_once("Candidate functions:").map_or("", |(_, these)| these.trim());
     let message = format!("there is no {call}");
-    let arguments = call.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
+    let arguments = call.split_once('(').map_or("", |(_, rest)| rest);
+    let arguments = arguments.strip_suffix(')').unwrap_or(arguments);
     let is_time = ["Date", "Timestamp"].iter().any(|it| arguments.starts_with(it));
     let hint = match candidates {
         _ if name == "string_agg" && !arguments.contains(',') => {
@@ -31,27 +30,37 @@ pub(super) fn signature(text: &str) -> Option<Description> {
                 "{name} takes one argument, over rows; of several values in a row: {of_row}(a, b)."
             )
         }
+        _ if name == "array_has" && !is_list(arguments) => {
+            let kind = arguments.split(['(', ',']).next().unwrap_or_default();
+            let message = format!("ANY and array_has take a list, and the type {kind} is none");
+            let hint = "Write id = ANY([1, 2]), id IN (1, 2) or array_has([1, 2], id).";
+            return Some(description(ErrorKind::Plan, message, hint));
+        }
         these if these.contains("UserDefined") || these.contains("Any(") => {
             format!("Check the number of arguments of {name}, or convert them: CAST(… AS …).")
         }
         "" => format!("Convert the argument of {name}: CAST(… AS …)."),
         these => {
-            format!("Convert the argument: CAST(… AS …). {name} takes: {}.", each_once(name, these))
+            let candidates = Candidates::parse(name, these);
+            candidates.of_other_count(arguments).unwrap_or_else(|| {
+                format!("Convert the argument: CAST(… AS …). {name} takes: {candidates}.")
+            })
         }
     };
     Some(description(ErrorKind::Plan, message, hint))
 }
 
-/// Formats the candidate calls of a function; candidates with the same SQL types appear once.
-fn each_once(name: &str, candidates: &str) -> String {
-    let mut once: Vec<Cow<'_, str>> = Vec::new();
-    for call in candidates.split(&format!("{name}(")).filter(|it| !it.is_empty()) {
-        let call = readable(call.trim());
-        if !once.contains(&call) {
-            once.push(call);
-        }
-    }
-    once.iter().map(|call| format!("{name}({call}")).collect::<Vec<_>>().join(" ")
+/// Returns whether the first of these types is a list.
+fn is_list(arguments: &str) -> bool {
+    ["List", "LargeList", "FixedSizeList", "Null"].iter().any(|kind| arguments.starts_with(kind))
+}
+
+/// Rewords `… to satisfy a call to 'cardinality' function: coercion from Int64 to the signature …`, an error of ALL.
+pub(super) fn all_of_no_list(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("a call to 'cardinality' function: coercion from ")?;
+    let (kind, _) = rest.split_once(" to the signature")?;
+    let message = format!("ALL and cardinality take a list, and the type {kind} is none");
+    Some(description(ErrorKind::Plan, message, "Write id > ALL([1, 2]), or id > 1 AND id > 2."))
 }
 
 /// Names of functions in other systems, and their equivalents in DataFusion.

@@ -5,7 +5,23 @@ use super::super::description::Description;
 use super::super::description::description;
 
 /// Messages of DataFusion, each with its rewording and a hint.
-const MESSAGES: [(&str, &str, &str); 11] = [
+const MESSAGES: [(&str, &str, &str); 15] = [
+    (
+        "COUNT DISTINCT with multiple arguments",
+        "count(DISTINCT …) takes one value",
+        "Count combinations as count(DISTINCT (a, b)).",
+    ),
+    (
+        "Expected a signed integer literal for the second argument of nth_value",
+        "the second argument of nth_value is a whole number in the statement",
+        "Write nth_value(x, 2) OVER (ORDER BY y).",
+    ),
+    ("Expected LIMIT to be an integer or null", "LIMIT takes a whole number", "Write LIMIT 10."),
+    (
+        "QUALIFY clause requires window functions",
+        "QUALIFY needs a function with OVER",
+        "Other conditions are in WHERE, or in HAVING if they are of groups.",
+    ),
     ("MINUS not implemented", "MINUS is not supported", "Write EXCEPT."),
     (
         "Nested EXPLAINs are not supported",
@@ -69,13 +85,30 @@ pub(super) fn misplaced(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, *message, *hint))
 }
 
-/// Rewords `Cannot create filter with non-boolean predicate 'Int64(1)' returning Int64`.
+/// Rewords `Cannot create filter with non-boolean predicate 'Int64(1)' returning Int64` and the errors of ON and NOT.
 fn condition(text: &str) -> Option<Description> {
-    let (_, rest) = text.split_once("non-boolean predicate '")?;
-    let (_, kind) = rest.rsplit_once("' returning ")?;
+    let kind = match text.split_once("non-boolean predicate '") {
+        Some((_, rest)) => rest.rsplit_once("' returning ")?.1,
+        None => [
+            "Join condition must be boolean type, but got ",
+            "'NOT' requires a boolean expression, got ",
+        ]
+        .into_iter()
+        .find_map(|before| Some(text.split_once(before)?.1))?,
+    };
+    Some(not_a_condition(kind.lines().next().unwrap_or_default()))
+}
+
+/// Returns the description of a condition of a type that is not boolean.
+pub(in super::super) fn not_a_condition(kind: &str) -> Description {
     let message =
         format!("the condition is a value of the type {kind}, which is neither true nor false");
-    Some(description(ErrorKind::Plan, message, "Compare it with something: WHERE x <> 0."))
+    let is_text = ["Utf8", "LargeUtf8", "Utf8View"].contains(&kind);
+    let hint = match is_text {
+        true => "Compare it with something: x <> ''; or convert it: CAST(x AS BOOLEAN).",
+        false => "Compare it with something: x <> 0.",
+    };
+    description(ErrorKind::Plan, message, hint)
 }
 
 /// Rewords `Int64Array overflow on abs(-9223372036854775808)`.

@@ -2,6 +2,7 @@
 //!
 //! Each file handles one group of messages. The doc comment of a function quotes the message that it rewords.
 
+mod arguments;
 mod casts;
 mod clauses;
 mod comparisons;
@@ -26,11 +27,12 @@ use crate::context::setting_suggestions;
 pub(super) use self::casts::cast;
 use self::comparisons::comparison;
 use self::duplicates::twice;
-use self::functions::{function, signature};
+use self::functions::{all_of_no_list, function, signature};
 use self::instants::instant;
 use self::misplaced::misplaced;
+pub(super) use self::misplaced::not_a_condition;
 use self::operators::operator;
-use self::patterns::pattern;
+use self::patterns::{no_text, pattern};
 use self::syntax::syntax;
 pub(crate) use self::syntax::with_suggestion;
 use self::unsupported::unsupported;
@@ -38,15 +40,17 @@ pub(super) use self::values::of_value;
 
 /// Rewords a message that is unclear to a user. Returns `None` if no rule applies.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 25] = [
+    const RULES: [fn(&str) -> Option<Description>; 27] = [
         syntax,
         twice,
         pattern,
+        no_text,
         comparison,
         of_value,
         setting,
         misplaced,
         signature,
+        all_of_no_list,
         function,
         operands,
         fields,
@@ -109,6 +113,12 @@ fn grouping(text: &str) -> Option<Description> {
 fn setting(text: &str) -> Option<Description> {
     let (before, _) = text.split_once("' is not a variable which can be viewed with 'SHOW'")?;
     let (_, name) = before.rsplit_once('\'')?;
+    let first = name.split('.').next().unwrap_or_default();
+    if ["index", "indexes", "indices", "keys"].contains(&first) {
+        let message = format!("SHOW {} is not supported", first.to_ascii_uppercase());
+        let hint = "`sluice index list` lists the indexes of a table.";
+        return Some(description(ErrorKind::Unsupported, message, hint));
+    }
     let message = format!("there is no setting `{name}`");
     Some(description(ErrorKind::Setting, message, setting_suggestions::hint(name, "SHOW")))
 }
@@ -203,8 +213,10 @@ fn table(text: &str) -> Option<Description> {
             let is_end = |known: &str| known.trim_start_matches('.').eq_ignore_ascii_case(end);
             ENDS.iter().copied().chain(COMPRESSIONS.iter().map(|(end, _)| *end)).any(is_end)
         });
-    let (message, hint) = match (is_file, is_quoted) {
-        (true, true) => (format!("there is no file '{name}'"), not_found::hint(name)),
+    let hint = not_found::hint(name);
+    let is_near = name.contains('.') && hint.starts_with("Did you mean");
+    let (message, hint) = match (is_file || is_quoted && is_near, is_quoted) {
+        (true, true) => (format!("there is no file '{name}'"), hint),
         (true, false) => (
             format!("table '{name}' not found"),
             format!("Put the name of a file in quotes: FROM '{name}'."),

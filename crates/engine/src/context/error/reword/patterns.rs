@@ -1,4 +1,4 @@
-//! Regular expressions that do not compile.
+//! Patterns of LIKE and regular expressions: those that do not compile, and values that are no text.
 
 use super::super::ErrorKind;
 use super::super::description::Description;
@@ -28,6 +28,34 @@ pub(super) fn pattern(text: &str) -> Option<Description> {
     ))
 }
 
+/// Rewords `There isn't a common type to coerce Utf8 and Int64 in LIKE expression` and `Cannot infer common argument
+/// type for regex operation Utf8 ~ Int64`.
+pub(super) fn no_text(text: &str) -> Option<Description> {
+    let is_text = |kind: &str| kind.contains("Utf8");
+    if let Some((_, rest)) = text.split_once("argument type for regex operation ") {
+        let mut words = rest.split(' ');
+        let (left, operator, right) = (words.next()?, words.next()?, words.next()?);
+        let kind = if is_text(left) { right } else { left };
+        let message = format!("{operator} compares texts, and the type {kind} is none");
+        let hint = format!("Write CAST(x AS VARCHAR) {operator} '^3'.");
+        return Some(description(ErrorKind::Plan, message, hint));
+    }
+    let (_, rest) = text.split_once("common type to coerce ")?;
+    let (left, rest) = rest.split_once(" and ")?;
+    let (right, rest) = rest.split_once(" in ")?;
+    let like = rest.strip_suffix(" expression").filter(|like| like.ends_with("LIKE"))?;
+    let (kind, hint) = match is_text(left) {
+        true => (right, format!("The pattern is a text: {like} '3%'.")),
+        // The text of a timestamp has a T between date and time of day.
+        false if left.starts_with("Timestamp") => {
+            (left, format!("Convert it: CAST(t AS VARCHAR) {like} '2024-01-31T10%'."))
+        }
+        false => (left, format!("Convert it: CAST(d AS VARCHAR) {like} '2024%'.")),
+    };
+    let message = format!("{like} compares texts, and the type {kind} is none");
+    Some(description(ErrorKind::Plan, message, hint))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +79,36 @@ mod tests {
             assert_eq!(pattern(&text).unwrap().message, message);
         }
         assert!(pattern("something else").is_none());
+    }
+
+    #[test]
+    fn values_that_are_no_text_are_named() {
+        let before = "There isn't a common type to coerce ";
+        for (text, message, hint) in [
+            (
+                format!("{before}Utf8 and Int64 in LIKE expression"),
+                "LIKE compares texts, and the type Int64 is none",
+                "LIKE '3%'",
+            ),
+            (
+                format!("{before}Int64 and Utf8 in ILIKE expression"),
+                "ILIKE compares texts, and the type Int64 is none",
+                "CAST(d AS VARCHAR) ILIKE",
+            ),
+            (
+                format!("{before}Timestamp(ns) and Utf8 in LIKE expression"),
+                "LIKE compares texts, and the type Timestamp(ns) is none",
+                "T10%",
+            ),
+            (
+                "Cannot infer common argument type for regex operation Utf8 ~ Int64".to_owned(),
+                "~ compares texts, and the type Int64 is none",
+                "CAST(x AS VARCHAR) ~",
+            ),
+        ] {
+            let described = no_text(&text).unwrap();
+            assert_eq!(described.message, message);
+            assert!(described.hint.unwrap().contains(hint), "{text}");
+        }
     }
 }

@@ -109,6 +109,22 @@ pub(super) fn at(sql: &str, place: (usize, usize)) -> Option<UserError> {
     Some(stray_error(sql, at, word, hint))
 }
 
+/// Returns an error for a place without quotes after LOCATION, or after TO in COPY.
+pub(super) fn unquoted_place(sql: &str, place: (usize, usize)) -> Option<UserError> {
+    let rest = rest_of_statement(sql, place)?;
+    let at = sql.len() - rest.len();
+    let start = sql[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1);
+    let is_copy = sql.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
+    let before = sql[..start].trim_end().rsplit(char::is_whitespace).next()?.to_ascii_uppercase();
+    if before != "LOCATION" && !(is_copy && before == "TO") {
+        return None;
+    }
+    let ends = |c: char| c.is_whitespace() || matches!(c, ';' | '(' | '\'' | '"');
+    let name = sql[start..].split(ends).next().filter(|name| !name.is_empty())?;
+    let hint = format!("Write {before} '{name}'.");
+    Some(UserError { hint: Some(hint), ..stray_error(sql, start, name, "") })
+}
+
 /// Returns the error for a word or a sign that begins at a byte.
 fn stray_error(sql: &str, at: usize, found: &str, hint: &str) -> UserError {
     let line_start = sql[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -218,6 +234,19 @@ mod tests {
         assert_eq!(open_comment("select 'a"), None);
         // This is as many as a statement may have; the search makes one pass.
         assert_eq!(open_comment(&"/*".repeat(200_000)), Some((1, 1)));
+    }
+
+    #[test]
+    fn places_without_quotes_are_named() {
+        for (sql, column, part) in [
+            ("create external table t location s3://b/k.csv;", 36, "Write LOCATION 's3://b/k.csv'"),
+            ("copy t to x.csv (format csv)", 12, "Write TO 'x.csv'"),
+            ("copy t to /tmp/x.csv", 11, "Write TO '/tmp/x.csv'"),
+        ] {
+            let told = unquoted_place(sql, (1, column)).unwrap();
+            assert!(told.hint.unwrap().contains(part), "{sql}");
+        }
+        assert!(unquoted_place("grant x to y.z", (1, 13)).is_none());
     }
 
     #[test]

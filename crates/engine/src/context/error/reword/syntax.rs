@@ -103,6 +103,23 @@ pub(super) fn syntax(text: &str) -> Option<Description> {
     if let Some(description) = open(text) {
         return Some(description);
     }
+    if text.starts_with("Missing STORED AS clause") {
+        let message =
+            "CREATE EXTERNAL TABLE lacks its format, and the name of LOCATION implies none";
+        let hint = "Write STORED AS CSV, JSON or PARQUET before LOCATION.";
+        return describe(message.to_owned(), Some(hint.to_owned()));
+    }
+    if let Some((clause, rest)) = text.split_once(" clause is no longer in use.") {
+        let option = rest.split_once("e.g., ").map(|(_, option)| format!("Write {option}."));
+        return describe(format!("{clause} is not supported"), option);
+    }
+    if text.starts_with("Multiple objects not supported") {
+        let message = "DROP names one table or view".to_owned();
+        return describe(
+            message,
+            Some("Write a statement for each: DROP TABLE a; DROP TABLE b.".to_owned()),
+        );
+    }
     let said = ParserMessage::parse(text)?;
     let word = said.found.to_ascii_uppercase();
     let hint = match (said.expected, word.as_str()) {
@@ -180,6 +197,9 @@ pub(crate) fn with_suggestion(sql: &str, error: DataFusionError) -> DataFusionEr
     // `No infix parser for token Word(…) at Line: 1, Column: 10`, `… found: x at Line: 1, Column: 10`
     let stopped = split_position(text.trim_end_matches('`')).1;
     if let Some(told) = stopped.and_then(|place| stray_tokens::at(sql, place)) {
+        return told.into();
+    }
+    if let Some(told) = stopped.and_then(|place| stray_tokens::unquoted_place(sql, place)) {
         return told.into();
     }
     let at_end = text.contains("found: EOF");

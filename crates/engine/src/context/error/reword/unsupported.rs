@@ -153,7 +153,16 @@ fn clause(what: &str) -> Option<Description> {
         return Some(lacking(without_debug(what).to_owned(), Some(hint)));
     }
     let (name, hint) = match what {
-        "TOP" => ("TOP", "Write LIMIT 5 at the end."),
+        "TOP" => ("TOP beside LIMIT or in UNION", "Write LIMIT 5 at the end."),
+        "ANY in LIKE expression" => {
+            ("LIKE ANY of a column", "List the patterns: x LIKE ANY ('a%', 'b%').")
+        }
+        _ if what.starts_with("wildcard * with RENAME") => {
+            ("* RENAME", "Write SELECT id AS x, * EXCLUDE (id) FROM t.")
+        }
+        _ if what.starts_with("wildcard * with AS") => {
+            ("AS after *", "Name each column: SELECT id AS x, name AS y FROM t.")
+        }
         "LATERAL VIEWS" => ("LATERAL VIEW", "Write unnest(list) in the list of columns."),
         _ if what.starts_with("FETCH clause") => ("FETCH", "Write LIMIT 5 at the end."),
         _ => return None,
@@ -200,7 +209,7 @@ mod tests {
                 "PIVOT is not supported",
                 "FILTER",
             ),
-            ("TOP", "TOP is not supported", "LIMIT"),
+            ("TOP", "TOP beside LIMIT or in UNION is not supported", "LIMIT"),
         ] {
             let described = unsupported(&format!("{MARK}{what}")).unwrap();
             assert_eq!(described.message, message);

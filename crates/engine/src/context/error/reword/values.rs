@@ -13,7 +13,10 @@ pub(in crate::context::error) fn of_value(text: &str) -> Option<Description> {
         Some(at) => text.split_at(at),
         None => (text, ""),
     };
-    let text = ["Parser error: ", "Invalid argument error: "]
+    if let Some(zone) = time_zone(text) {
+        return Some(zone);
+    }
+    let text = ["Parser error: ", "Invalid argument error: ", "Compute error: "]
         .iter()
         .find_map(|class| text.strip_prefix(class))
         .unwrap_or(text);
@@ -21,7 +24,8 @@ pub(in crate::context::error) fn of_value(text: &str) -> Option<Description> {
         .or_else(|| interval(text))
         .or_else(|| timestamp(text))
         .or_else(|| date(text))
-        .or_else(|| format(text))?;
+        .or_else(|| format(text))
+        .or_else(|| undefined(text))?;
     Some(description(ErrorKind::Data, message + place, hint))
 }
 
@@ -91,6 +95,57 @@ fn format(text: &str) -> Option<(String, String)> {
                 .to_owned(),
         )
     })
+}
+
+/// Rewords `Parser error: Invalid timezone "nope": failed to parse timezone`. The zone is a part of the statement, also
+/// if its rows are of a file.
+fn time_zone(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("Invalid timezone \"")?;
+    let (zone, _) = rest.split_once("\":")?;
+    let hint = "Write a name such as 'Europe/Berlin' or 'UTC', or an offset such as '+02:00'.";
+    Some(description(ErrorKind::Plan, format!("'{zone}' is no time zone"), hint))
+}
+
+/// Rewords errors of functions at numbers for which they are not defined.
+fn undefined(text: &str) -> Option<(String, String)> {
+    const WORDS: [(&str, &str, &str); 4] = [
+        (
+            "cannot take square root of a negative number",
+            "a negative number has no square root",
+            "Leave such rows out, or make them NULL: CASE WHEN x >= 0 THEN sqrt(x) END.",
+        ),
+        (
+            "zero raised to a negative power is undefined",
+            "0 has no negative power",
+            "Make the base NULL where it is zero: power(NULLIF(x, 0), y).",
+        ),
+        (
+            "factorial of a negative number is undefined",
+            "a negative number has no factorial",
+            "Make it NULL: CASE WHEN n >= 0 THEN factorial(n) END.",
+        ),
+        (
+            "Overflow happened on FACTORIAL(",
+            "the factorial is beyond the values of Int64",
+            "The largest is factorial(20).",
+        ),
+    ];
+    if let Some(number) = text.strip_prefix("invalid Unicode scalar value: ") {
+        return Some((
+            format!("there is no character {number}"),
+            "chr takes the number of a Unicode character, 1 to 1114111: chr(65) is 'A'.".to_owned(),
+        ));
+    }
+    if let Some(rest) = text.strip_prefix("Can't cast value ") {
+        let (value, kind) = rest.split_once(" to type ")?;
+        return Some((
+            format!("the number {value} is no {kind}"),
+            "It is beyond the type, or NaN or infinite: take a wider type, or TRY_CAST, which gives NULL."
+                .to_owned(),
+        ));
+    }
+    let (_, message, hint) = WORDS.iter().find(|(theirs, ..)| text.contains(theirs))?;
+    Some(((*message).to_owned(), (*hint).to_owned()))
 }
 
 #[cfg(test)]

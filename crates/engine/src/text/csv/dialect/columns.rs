@@ -15,7 +15,7 @@ use super::column_names::called;
 use super::headers::has_header;
 use super::prefix::TextPrefix;
 use super::undetectable;
-use super::{invalid_dates, numeric_dates};
+use super::{invalid_dates, numeric_dates, unsigned_numbers};
 use crate::context::notes::Notes;
 use crate::text::csv::options::Values;
 use crate::text::merged_columns::MergedColumns;
@@ -89,6 +89,7 @@ async fn of_object(
                 let schema = invalid_dates::checked(schema, options, has_header, &text, most)?;
                 let schema =
                     numeric_dates::found(schema, values, options, has_header, &text, most)?;
+                let schema = unsigned_numbers::found(schema, options, has_header, &text, most)?;
                 return Ok((schema, records));
             }
             // Some of the lines were comments.

@@ -1,7 +1,8 @@
 //! Infers the dialect and the columns of CSV files that are named by their URL, with one look at the objects.
 //!
 //! `prefetched` reads the beginning of the first object, `detection` detects the dialect, and `columns` infers the
-//! columns from the first records (`prefix`, `column_names`, `invalid_dates`, `numeric_dates`, `undetectable`).
+//! columns from the first records (`prefix`, `column_names`, `invalid_dates`, `numeric_dates`, `unsigned_numbers`,
+//! `undetectable`).
 //! `headers` and `expected_header` check that all files of a table have the same header.
 
 mod column_names;
@@ -14,6 +15,7 @@ mod numeric_dates;
 mod prefetched;
 mod prefix;
 mod undetectable;
+mod unsigned_numbers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
