@@ -128,6 +128,15 @@ pub fn guarded(condition: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Arc<
     Ok(Guards { schema }.wrap(&condition, true)?.unwrap_or(condition))
 }
 
+/// Returns true if an expression may fail for a row.
+///
+/// # Errors
+///
+/// If the expression references a column that the schema lacks.
+pub(crate) fn may_fail(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<bool> {
+    Guards { schema }.may_fail(expr)
+}
+
 fn filter(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(Transformed::no(node)) };
     let guards = Guards { schema: &filter.input().schema() };

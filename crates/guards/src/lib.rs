@@ -30,6 +30,7 @@ mod bounds_of_min_max;
 mod chain;
 pub mod column_names;
 mod comparisons;
+mod computed_keys;
 mod conditions_of_aggregates;
 mod constants_of_outer_joins;
 mod date_trunc;
@@ -47,6 +48,7 @@ mod exclusive_or;
 mod failing_estimates;
 mod far_dates;
 mod file_type_casts;
+mod filters_first;
 mod flipped_comparisons;
 mod float_zeros;
 mod forgetful;
@@ -106,6 +108,7 @@ pub mod wrapped_functions;
 mod years;
 
 pub use self::file_type_casts::keep_casts;
+pub use self::filters_first::projection_pushdown;
 pub use self::forgetful::ForgetfulExec;
 pub(crate) use self::guard::{
     AnalysisRule, LogicalRule, PhysicalRule, insert_after, insert_around, insert_before, rule,
@@ -122,6 +125,7 @@ pub const GUARDS: &[Guard] = &[
     array_has::GUARD,
     at_time_zone::GUARD,
     bounds_of_min_max::GUARD,
+    computed_keys::GUARD,
     conditions_of_aggregates::GUARD,
     constants_of_outer_joins::GUARD,
     dates_and_intervals::GUARD,
@@ -136,6 +140,7 @@ pub const GUARDS: &[Guard] = &[
     exact_means::GUARD,
     exclusive_or::GUARD,
     failing_estimates::GUARD,
+    filters_first::GUARD,
     flipped_comparisons::GUARD,
     float_zeros::GUARD,
     functional_dependencies::GUARD,
@@ -245,9 +250,11 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     functional_dependencies::install(logical)?;
     repeated_keys::install(logical);
     failing_estimates::install(logical);
+    computed_keys::install(logical);
     let physical =
         &mut builder.physical_optimizers().get_or_insert_with(PhysicalOptimizer::new).rules;
     limit_below_aggregate::install(physical)?;
+    filters_first::install(physical);
     // This guard looks for the limits that the next one hides.
     order_of_offset::install(physical)?;
     offset_below_sort::install(physical)?;

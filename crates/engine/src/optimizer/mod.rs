@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
 //! | [`PruneFiles`] | after it | our source has its filters |
-//! | DataFusion's [`ProjectionPushdown`], once more | next | columns that only pushed-down filters read are neither requested nor predicted |
+//! | DataFusion's [`ProjectionPushdown`](datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown), once more | next | columns that only pushed-down filters read are neither requested nor predicted |
 //! | [`Choose`] | next | filters are pushed down, so the cost of a statement can be predicted; no exchange separates the two halves of an aggregate yet; exchanges are placed for the chosen plan |
 //! | [`SwitchPruning`] | next | results of the store never cross the switch; the two halves of an aggregate are still adjacent; exchanges are placed around the switch later |
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have passed their filters to the scans |
@@ -43,7 +43,7 @@ use std::sync::Arc;
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
+use sluicegate_guards::projection_pushdown;
 
 pub(crate) use self::choose::Choose;
 pub(crate) use self::clear_names::ClearNames;
@@ -79,7 +79,7 @@ pub(crate) fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     let after: [Rule; 5] = [
         Arc::new(ClearNames::Remove),
         Arc::new(PruneFiles),
-        Arc::new(ProjectionPushdown::new()),
+        projection_pushdown(),
         Arc::new(Choose),
         Arc::new(SwitchPruning),
     ];

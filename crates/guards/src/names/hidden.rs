@@ -134,6 +134,11 @@ pub(super) fn wrap(query: &mut Query) {
     select.from = vec![TableWithJoins { relation, joins: Vec::new() }];
 }
 
+/// Returns true if an expression refers to a column of a table that has the name of an item.
+pub(super) fn refers_to_hidden(expr: &Expr, aliases: &HashSet<String>) -> bool {
+    expr.visit(&mut Hidden { aliases, items: &HashSet::new(), inside: 0 }).is_break()
+}
+
 fn named(kind: &str, at: usize) -> Ident {
     Ident::with_quote('"', format!("__{kind}_{at}"))
 }

@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::casts::is_literal;
+use super::hidden::refers_to_hidden;
 use super::text::{exact, loose, normal};
 use crate::{Case, CaseOutcome, Guard};
 
@@ -74,6 +75,12 @@ pub(crate) const GUARD: Guard = Guard {
             right: CaseOutcome::Rows(&["-2, 9", "-1, 4", "-1, 2"]),
             theirs: CaseOutcome::Varies,
         },
+        Case {
+            setup: &[T],
+            sql: "SELECT t.g AS x, t.x + t.g AS y FROM ordered_groups t ORDER BY t.x + t.g DESC",
+            right: CaseOutcome::Rows(&["2, 11", "1, 5", "1, 3"]),
+            theirs: CaseOutcome::Error("ambiguous"),
+        },
     ],
 };
 
@@ -91,7 +98,9 @@ pub(super) fn place(select: &mut Select, order: &mut OrderBy) {
         // In ORDER BY, names would refer to those of SELECT.
         let is_another = |expr: &Expr| is_distinct || reads(expr, &aliases, false);
         let at = match numbered {
-            None if is_another(&by.expr) => same(select, &by.expr),
+            None if is_another(&by.expr) || refers_to_hidden(&by.expr, &aliases) => {
+                same(select, &by.expr)
+            }
             numbered => numbered,
         };
         let Some(at) = at else { continue };
