@@ -89,20 +89,22 @@ async fn a_fallback_is_in_the_bill() {
     let engine = store.engine(Scan::Select).await;
     rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
     let max = i64::MAX;
-    let text = format!("k,v\n1,{max}\n2,{max}\n3,5\n");
+    let text = format!("k,v\n1,{max}\n2,{max}\n3,0\n");
     store.put("t/a.csv", &text);
+    // The sum of the first object exceeds 64 bits, and that of both does not.
+    store.put("t/b.csv", format!("k,v\n4,-{max}\n"));
     let ddl = format!(
         "CREATE EXTERNAL TABLE t (k BIGINT, v BIGINT) STORED AS CSV \
          LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
     );
     let ddl = engine.plan(&ddl).await.unwrap();
-    // One GET reads the header, which is compared with the columns.
+    // A GET reads each header, which is compared with the columns.
     let counted = ddl.counted();
-    assert_eq!((counted.list, counted.get, counted.requests()), (1, 1, 2), "{ddl:?}");
+    assert_eq!((counted.list, counted.get, counted.requests()), (1, 2, 3), "{ddl:?}");
     let query = engine.plan("SELECT sum(v), count(*) FROM t").await.unwrap();
     query.collect().await.unwrap();
     let counted = query.counted();
-    assert_eq!((counted.select, counted.fallbacks), (1, 1), "{counted:?}");
+    assert_eq!((counted.select, counted.fallbacks), (2, 1), "{counted:?}");
     assert_eq!((counted.get, counted.got_bytes), (1, text.len() as u64), "{counted:?}");
     let one = query.counted_by_endpoint();
     assert_eq!(one.into_iter().collect::<Vec<_>>(), [("sluice".to_owned(), counted)]);

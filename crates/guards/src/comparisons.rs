@@ -27,8 +27,8 @@ use super::exact::{Number, UnitType};
 use super::{
     array_has, decimal_comparisons, distinct_from_null, exclusive_or, far_dates,
     flipped_comparisons, float_zeros, in_lists, intervals, lossy_casts, mixed_instants,
-    mixed_types, negated_bits, nested_floats, outer_types, range_frames, regular_expressions,
-    rounded_scales, rounding, timestamp_casts, timestamp_comparisons, truncated_dates, years,
+    mixed_types, nested_floats, outer_types, range_frames, regular_expressions, rounded_scales,
+    rounding, timestamp_casts, timestamp_comparisons, truncated_dates, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -168,9 +168,6 @@ impl OptimizerRule for Prepare {
                 }
                 all.transform_data(|expr| {
                     Ok(replaced(expr, |it| nested_floats::compared(it, schema)))
-                })?
-                .transform_data(|expr| {
-                    Ok(replaced(expr, |it| negated_bits::subtracted(it, schema)))
                 })?
                 .transform_data(|expr| Ok(replaced(expr, |it| float_zeros::both(it, schema))))?
                 .transform_data(|expr| {

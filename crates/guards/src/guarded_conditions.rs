@@ -20,6 +20,7 @@ use datafusion::physical_plan::joins::{
 };
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
+use super::integer_overflow::arithmetic::checked_operators;
 use super::lossy_casts::loses;
 use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_around};
 
@@ -327,6 +328,9 @@ impl Guards<'_> {
     }
 
     fn fails(self, expr: &Arc<dyn PhysicalExpr>) -> Result<bool> {
+        if checked_operators(expr.as_ref()) > 0 {
+            return Ok(true);
+        }
         if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
             let divides = matches!(binary.op(), Operator::Divide | Operator::Modulo);
             if !divides || !is_exact(&binary.left().data_type(self.schema)?) {

@@ -11,7 +11,7 @@
 //! are in [`rewrite`], which runs before a statement is planned.
 //!
 //! Read `guard.rs` first, and then a short guard such as `piecewise_merge_join.rs`. Files that several guards share:
-//! `chain`, `comparisons`, `exact`, `outer_types`, `without_expressions`, [`wrapped_functions`], [`sql_types`],
+//! `chain`, `comparisons`, `exact`, `outer_types`, `wide_sums`, [`wrapped_functions`], [`sql_types`],
 //! [`column_names`] and `forgetful`. This crate must not use our other crates.
 
 use std::ops::ControlFlow;
@@ -56,6 +56,7 @@ mod functional_dependencies;
 mod guard;
 mod guarded_conditions;
 mod in_lists;
+pub mod integer_overflow;
 mod intervals;
 mod limit_below_aggregate;
 mod lossy_casts;
@@ -103,6 +104,7 @@ mod top_k_aggregation;
 mod truncated_dates;
 mod unchecked_keys;
 mod using;
+mod wide_sums;
 mod window_shifts;
 pub mod wrapped_functions;
 mod years;
@@ -146,6 +148,7 @@ pub const GUARDS: &[Guard] = &[
     functional_dependencies::GUARD,
     guarded_conditions::GUARD,
     in_lists::GUARD,
+    integer_overflow::GUARD,
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
     lost_orders::GUARD,
@@ -224,6 +227,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     min_max_of_floats::install(&mut builder);
     // The other guards of aggregates wrap this one.
     exact_means::install(&mut builder);
+    integer_overflow::install(&mut builder)?;
     percentiles::install(&mut builder);
     intervals::install(&mut builder);
     signed_counts::install(&mut builder);

@@ -1,8 +1,5 @@
-//! Keeps the negative of a number apart from the complement of its bits.
-
-use arrow::datatypes::DataType;
-use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, binary_expr, lit};
+//! Keeps the negative of a number apart from the complement of its bits. The functions of [`super::integer_overflow`]
+//! stand for negatives, so that DataFusion's simplifier finds none.
 
 use super::{Case, CaseOutcome, Guard};
 
@@ -25,38 +22,3 @@ pub(super) const GUARD: Guard = Guard {
         },
     ],
 };
-
-/// Returns an expression in which `0 - x` stands for `-x` in and around bitwise operators.
-pub(super) fn subtracted(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
-    match expr {
-        Expr::Negative(inner) if is_bitwise(inner) => from_zero(inner, schema),
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_bitwise(expr) => {
-            let operand = |side: &Expr| match side {
-                Expr::Negative(inner) => from_zero(inner, schema),
-                _ => None,
-            };
-            let (first, second) = (operand(left), operand(right));
-            if first.is_none() && second.is_none() {
-                return None;
-            }
-            let first = first.unwrap_or_else(|| left.as_ref().clone());
-            let second = second.unwrap_or_else(|| right.as_ref().clone());
-            Some(binary_expr(first, *op, second))
-        }
-        _ => None,
-    }
-}
-
-fn is_bitwise(expr: &Expr) -> bool {
-    use Operator as O;
-    matches!(
-        expr,
-        Expr::BinaryExpr(BinaryExpr { op: O::BitwiseAnd | O::BitwiseOr | O::BitwiseXor, .. })
-    )
-}
-
-fn from_zero(inner: &Expr, schema: &DFSchema) -> Option<Expr> {
-    let data_type: DataType = inner.get_type(schema).ok()?;
-    let zero = ScalarValue::new_zero(&data_type).ok()?;
-    Some(binary_expr(lit(zero), Operator::Minus, inner.clone()))
-}

@@ -19,15 +19,15 @@ fn edges() -> Vec<Row> {
         Some(word + 1),
         Some(-word),
         Some(-word - 1),
-        Some(i64::MAX),
-        Some(i64::MIN),
+        Some(i64::MAX / 600),
+        Some(i64::MIN / 600),
     ];
     let days = [None, Some(0), Some(1), Some(-1), Some(20_000), Some(-40_000)];
     (0..600)
         .map(|n| Row {
             i: keys[n % keys.len()],
             n: values[n / 6 % values.len()],
-            u: [None, Some(0), Some(u64::MAX), Some(1 << 32)][n / 7 % 4],
+            u: [None, Some(0), Some(u64::MAX / 600), Some(1 << 32)][n / 7 % 4],
             d: [None, Some(-5), Some(9_999_999_999)][n / 5 % 3],
             t: days[n / 4 % 6],
             b: [None, Some(true), Some(false)][n / 3 % 3],

@@ -9,10 +9,11 @@ use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::expressions::{
-    self as physical, BinaryExpr as PhysicalBinary, CaseExpr, CastExpr, InListExpr, IsNotNullExpr,
-    IsNullExpr, LikeExpr, Literal, NegativeExpr, NotExpr, TryCastExpr,
+    self as physical, CaseExpr, CastExpr, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal,
+    NotExpr, TryCastExpr,
 };
 use datafusion::sql::unparser::Unparser;
+use sluicegate_guards::integer_overflow::arithmetic::{Operands, operands};
 
 /// Formats an expression of a plan in SQL: `reverse(b) = 'y'`, not `reverse(b@1) = y`.
 #[must_use]
@@ -65,16 +66,19 @@ fn logical(expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         Expr::Column(Column::from_name(it.name()))
     } else if let Some(it) = any.downcast_ref::<Literal>() {
         Expr::Literal(plain(it.value()), None)
-    } else if let Some(it) = any.downcast_ref::<PhysicalBinary>() {
-        Expr::BinaryExpr(BinaryExpr::new(boxed(it.left())?, *it.op(), boxed(it.right())?))
+    } else if let Some(it) = operands(any) {
+        match it {
+            Operands::Binary(left, op, right) => {
+                Expr::BinaryExpr(BinaryExpr::new(boxed(&left)?, op, boxed(&right)?))
+            }
+            Operands::Negative(operand) => Expr::Negative(boxed(&operand)?),
+        }
     } else if let Some(it) = any.downcast_ref::<CastExpr>() {
         Expr::Cast(Cast::new(boxed(it.expr())?, it.cast_type().clone()))
     } else if let Some(it) = any.downcast_ref::<TryCastExpr>() {
         Expr::TryCast(TryCast::new(boxed(it.expr())?, it.cast_type().clone()))
     } else if let Some(it) = any.downcast_ref::<NotExpr>() {
         Expr::Not(boxed(it.arg())?)
-    } else if let Some(it) = any.downcast_ref::<NegativeExpr>() {
-        Expr::Negative(boxed(it.arg())?)
     } else if let Some(it) = any.downcast_ref::<IsNullExpr>() {
         Expr::IsNull(boxed(it.arg())?)
     } else if let Some(it) = any.downcast_ref::<IsNotNullExpr>() {
@@ -118,7 +122,7 @@ mod tests {
     fn expressions_are_written_as_in_queries() {
         let x: Arc<dyn PhysicalExpr> = Arc::new(physical::Column::new("x", 4));
         let of = |op, right| -> Arc<dyn PhysicalExpr> {
-            Arc::new(PhysicalBinary::new(Arc::clone(&x), op, right))
+            Arc::new(physical::BinaryExpr::new(Arc::clone(&x), op, right))
         };
         assert_eq!(in_sql(&of(Operator::Divide, lit(0_i64))), "x / 0");
         assert_eq!(in_sql(&of(Operator::Eq, lit("y"))), "x = 'y'");

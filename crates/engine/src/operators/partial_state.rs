@@ -215,12 +215,18 @@ impl StateColumns<'_> {
             aggregate.state_fields().ok()?.iter().map(|field| field.data_type().clone()).collect();
         match (aggregate.fun().name(), state_types.as_slice()) {
             ("count", [DataType::Int64]) => Some(vec![self.count(arg, filter)?]),
-            ("sum", [of]) => Some(vec![self.fold(Aggregate::Sum, arg, filter, of)?]),
-            ("min", [of]) => Some(vec![self.fold(Aggregate::Min, arg, filter, of)?]),
-            ("max", [of]) => Some(vec![self.fold(Aggregate::Max, arg, filter, of)?]),
+            ("sum", [of]) => {
+                // Sums of whole numbers are wider between the parts of an aggregation.
+                let field = aggregate.field();
+                let added =
+                    if *field.data_type() == DataType::Int64 { field.data_type() } else { of };
+                Some(vec![self.fold(Aggregate::Sum, arg, filter, added, of)?])
+            }
+            ("min", [of]) => Some(vec![self.fold(Aggregate::Min, arg, filter, of, of)?]),
+            ("max", [of]) => Some(vec![self.fold(Aggregate::Max, arg, filter, of, of)?]),
             ("avg", [DataType::UInt64, of]) => {
                 let count = self.count(arg, filter.clone())?;
-                let sum = self.fold(Aggregate::Sum, arg, filter, of)?;
+                let sum = self.fold(Aggregate::Sum, arg, filter, of, of)?;
                 Some(vec![count, sum])
             }
             _ => None,
@@ -238,12 +244,14 @@ impl StateColumns<'_> {
         trusted.then(|| self.column(StateExpr { filter, value, ..StateExpr::rows() }))
     }
 
+    /// Adds the column of a SUM, MIN or MAX of values of the type `of`, whose state has the type `state`.
     fn fold(
         &mut self,
         function: Aggregate,
         arg: &Arc<dyn PhysicalExpr>,
         filter: Option<Expr>,
         of: &DataType,
+        state: &DataType,
     ) -> Option<usize> {
         let operation = if function == Aggregate::Sum { Operation::Sum } else { Operation::MinMax };
         let class = match (function, of) {
@@ -270,7 +278,7 @@ impl StateColumns<'_> {
             return None;
         }
         let value = Some(self.translator.exact_value(arg)?);
-        let data_type = of.clone();
+        let data_type = state.clone();
         Some(self.column(StateExpr { function, filter, value, data_type, nullable: true }))
     }
 

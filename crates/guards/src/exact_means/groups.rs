@@ -6,12 +6,13 @@ use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, Float64Array,
     PrimitiveArray, UInt64Array,
 };
-use arrow::compute::{cast, kernels::boolean, nullif};
+use arrow::compute::cast;
 use arrow::datatypes::UInt64Type;
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 
-use super::{Read, SUM_OF_WHOLE, mean, overflow};
+use super::mean;
+use crate::wide_sums::{Read, SUM_OF_WHOLE, kept, overflow};
 
 #[derive(Default)]
 pub(super) struct Groups {
@@ -124,17 +125,7 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
         let [values] = values else { return internal_err!("one column is added") };
-        let values = match filter {
-            // Rows that do not pass the filter are NULL.
-            Some(filter) => {
-                let kept = match filter.nulls() {
-                    Some(_) => arrow::compute::prep_null_mask_filter(filter),
-                    None => filter.clone(),
-                };
-                nullif(values, &boolean::not(&kept)?)?
-            }
-            None => Arc::clone(values),
-        };
+        let values = kept(values, filter)?;
         let counts = (0..values.len()).map(|row| u64::from(values.is_valid(row)));
         let counts = Arc::new(UInt64Array::from_iter_values(counts));
         Ok(vec![counts, cast(&values, &SUM_OF_WHOLE)?])

@@ -2,16 +2,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
-use arrow::datatypes::{
-    ArrowPrimitiveType, DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef,
-    Int64Type, UInt64Type,
-};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::types::{
     NativeType, logical_float64, logical_int8, logical_int16, logical_int32, logical_int64,
     logical_uint8, logical_uint16, logical_uint32, logical_uint64,
 };
-use datafusion::common::{Result, exec_err, internal_err, not_impl_err};
+use datafusion::common::{Result, not_impl_err};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -20,6 +16,7 @@ use datafusion::logical_expr::{
     TypeSignatureClass, Volatility,
 };
 
+use super::wide_sums::{Distinct, SUM_OF_WHOLE, whole};
 use super::wrapped_functions::{AggregateChange, changed_aggregate};
 use super::{Case, CaseOutcome, Guard};
 
@@ -87,12 +84,6 @@ static MEAN: LazyLock<Signature> = LazyLock::new(|| {
     )
 });
 
-/// Returns the type of whole numbers that are added here, or `None` if DataFusion adds them.
-fn whole(input: &[FieldRef]) -> Option<&DataType> {
-    let data_type = input.first()?.data_type();
-    matches!(data_type, DataType::Int64 | DataType::UInt64).then_some(data_type)
-}
-
 impl AggregateChange for ExactMean {
     fn signature(self, _inner: &AggregateUDF) -> &Signature {
         &MEAN
@@ -130,7 +121,7 @@ impl AggregateChange for ExactMean {
         // SUM collects distinct values in the same way.
         let return_field = Arc::new(Field::new(args.name, input.clone(), true));
         let values = sum_udaf().accumulator(AccumulatorArgs { return_field, ..args })?;
-        Ok(Box::new(rows::Distinct { values }))
+        Ok(Box::new(Distinct { values, rows: || Box::new(rows::Rows::default()) }))
     }
 
     fn sliding(self, inner: &AggregateUDF, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -155,31 +146,6 @@ impl AggregateChange for ExactMean {
     }
 }
 
-/// Type of the sum of whole numbers in the state of a mean.
-static SUM_OF_WHOLE: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
-
-/// Numbers that are read as 128 bits.
-enum Read<'a> {
-    Signed(&'a PrimitiveArray<Int64Type>),
-    Unsigned(&'a PrimitiveArray<UInt64Type>),
-    Decimal(&'a PrimitiveArray<Decimal128Type>),
-}
-
-impl<'a> Read<'a> {
-    fn new(values: &'a ArrayRef) -> Result<Self> {
-        Ok(match values.data_type() {
-            DataType::Int64 => Self::Signed(values.as_primitive()),
-            DataType::UInt64 => Self::Unsigned(values.as_primitive()),
-            DataType::Decimal128(..) => Self::Decimal(values.as_primitive()),
-            other => return internal_err!("{other} is not added in 128 bits"),
-        })
-    }
-}
-
-fn overflow<T>() -> Result<T> {
-    exec_err!("the sum for an AVG needs more than 128 bits")
-}
-
 /// Returns the double nearest to a mean. Ties go to the even double. `count` must not be 0.
 fn mean(sum: i128, count: u64) -> f64 {
     /// Doubles represent all whole numbers up to here, and their quotient is rounded once.
@@ -194,11 +160,6 @@ fn mean(sum: i128, count: u64) -> f64 {
     let quotient = (scaled / divisor) | u128::from(scaled % divisor != 0);
     let mean = quotient as f64 / 2_f64.powi(places as i32);
     if sum < 0 { -mean } else { mean }
-}
-
-/// Returns the values of an array without NULL.
-fn counted<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>) -> impl Iterator<Item = T::Native> {
-    values.iter().flatten()
 }
 
 #[cfg(test)]

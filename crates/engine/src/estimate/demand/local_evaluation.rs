@@ -12,6 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use sluicegate_costmodel::Terms;
+use sluicegate_guards::integer_overflow::arithmetic::checked_operators;
 
 use super::{selectivity, table_rows};
 use crate::scan::s3_scan::as_select_scan;
@@ -78,7 +79,7 @@ fn arithmetic<'a>(all: impl IntoIterator<Item = &'a Arc<dyn PhysicalExpr>>) -> T
                         | Operator::Modulo
                 )
             );
-            operations += u32::from(is_arithmetic);
+            operations += u32::from(is_arithmetic) + checked_operators(part.as_ref()) as u32;
             Ok(TreeNodeRecursion::Continue)
         });
     }

@@ -89,7 +89,7 @@ impl SwitchPlan {
     }
 }
 
-/// Returns a column of differences. Sums wrap at 64 bits, like those of DataFusion.
+/// Returns a column of differences. Those of counts wrap at 64 bits; the states of sums have 128.
 fn column(data_type: &DataType, sums: &[(u64, u64)]) -> Result<ArrayRef> {
     let whole = || sums.iter().map(|(adds, subtracts)| adds.wrapping_sub(*subtracts));
     Ok(match data_type {

@@ -7,8 +7,9 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::expressions::{
-    BinaryExpr, CaseExpr, CastExpr, Column, Literal as PhysicalLiteral, NegativeExpr,
+    CaseExpr, CastExpr, Column, Literal as PhysicalLiteral,
 };
+use sluicegate_guards::integer_overflow::arithmetic::{Operands, operands};
 use sluicegate_s3select::capabilities::{Exactness, Operation, TypeClass};
 use sluicegate_s3select::dialect::ast::{
     BinaryOp, Expr, Function, Literal, Name, PathStep, Type, UnaryOp,
@@ -56,24 +57,15 @@ impl Translator<'_> {
         if let Some(literal) = expr.downcast_ref::<PhysicalLiteral>() {
             return literal_value(literal.value());
         }
-        if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
-            return self.arithmetic(expr, binary);
+        match operands(expr.as_ref()) {
+            Some(Operands::Binary(left, op, right)) => {
+                return self.arithmetic(expr, &left, op, &right);
+            }
+            Some(Operands::Negative(operand)) => return self.negative(&operand),
+            None => {}
         }
         if let Some(cast) = expr.downcast_ref::<CastExpr>() {
             return self.cast(cast);
-        }
-        if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
-            let value = self.value(negative.arg())?;
-            let numeric = matches!(
-                negative.arg().data_type(self.schema).ok()?,
-                DataType::Int64 | DataType::Decimal128(..) | DataType::Float64
-            );
-            let trusted =
-                self.exactness(Operation::Arithmetic, value.kind.class()) == Exactness::Exact;
-            return (numeric && trusted).then(|| Value {
-                expr: Expr::Unary { op: UnaryOp::Negate, expr: Box::new(value.expr) },
-                kind: value.kind,
-            });
         }
         if let Some(case) = expr.downcast_ref::<CaseExpr>() {
             return self.case(case);
@@ -146,17 +138,36 @@ impl Translator<'_> {
         self.stored(Expr::Path(path), field.data_type())
     }
 
-    /// `+ - *`, and `/` of doubles. Integers narrower than 64 bits are excluded because they would wrap locally but
-    /// not in the store, and decimal division because the store rounds it by other rules.
-    fn arithmetic(&self, whole: &Arc<dyn PhysicalExpr>, binary: &BinaryExpr) -> Option<Value> {
-        let op = match binary.op() {
+    fn negative(&self, operand: &Arc<dyn PhysicalExpr>) -> Option<Value> {
+        let value = self.value(operand)?;
+        let numeric = matches!(
+            operand.data_type(self.schema).ok()?,
+            DataType::Int64 | DataType::Decimal128(..) | DataType::Float64
+        );
+        let trusted = self.exactness(Operation::Arithmetic, value.kind.class()) == Exactness::Exact;
+        (numeric && trusted).then(|| Value {
+            expr: Expr::Unary { op: UnaryOp::Negate, expr: Box::new(value.expr) },
+            kind: value.kind,
+        })
+    }
+
+    /// `+ - *`, and `/` of doubles. Integers narrower than 64 bits are excluded because their results have 64
+    /// bits in the store, and decimal division because the store rounds it by other rules.
+    fn arithmetic(
+        &self,
+        whole: &Arc<dyn PhysicalExpr>,
+        left: &Arc<dyn PhysicalExpr>,
+        op: Operator,
+        right: &Arc<dyn PhysicalExpr>,
+    ) -> Option<Value> {
+        let op = match op {
             Operator::Plus => BinaryOp::Add,
             Operator::Minus => BinaryOp::Subtract,
             Operator::Multiply => BinaryOp::Multiply,
             Operator::Divide => BinaryOp::Divide,
             _ => return None,
         };
-        let (left, right) = (self.value(binary.left())?, self.value(binary.right())?);
+        let (first, second) = (self.value(left)?, self.value(right)?);
         let mut capped = None;
         let kind = match whole.data_type(self.schema).ok()? {
             DataType::Int64 if op != BinaryOp::Divide => Kind::Int,
@@ -166,7 +177,7 @@ impl Translator<'_> {
                     Ok(DataType::Decimal128(precision, scale)) => Some((precision, scale)),
                     _ => None,
                 };
-                let ((p1, s1), (p2, s2)) = (shape_of(binary.left())?, shape_of(binary.right())?);
+                let ((p1, s1), (p2, s2)) = (shape_of(left)?, shape_of(right)?);
                 // DataFusion caps precision and scale. If it caps the scale, it rounds, and the store does not.
                 let exact = if op == BinaryOp::Multiply { s1.checked_add(s2)? } else { s1.max(s2) };
                 if scale != exact {
@@ -183,9 +194,9 @@ impl Translator<'_> {
             }
             _ => return None,
         };
-        let same = left.kind == kind && right.kind == kind;
+        let same = first.kind == kind && second.kind == kind;
         let trusted = self.exactness(Operation::Arithmetic, kind.class()) == Exactness::Exact;
-        let expr = left.expr.binary(op, right.expr);
+        let expr = first.expr.binary(op, second.expr);
         // A result with more digits than the precision is either an error in DataFusion or returned with all its
         // digits. The store rounds it, which the CAST turns into an error.
         let expr = match capped {

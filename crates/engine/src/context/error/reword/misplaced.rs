@@ -111,11 +111,15 @@ pub(in super::super) fn not_a_condition(kind: &str) -> Description {
     description(ErrorKind::Plan, message, hint)
 }
 
-/// Rewords `Int64Array overflow on abs(-9223372036854775808)`.
+/// Rewords `Int64Array overflow on abs(-9223372036854775808)` and `Overflow happened on: 9 + 9`.
 fn overflow(text: &str) -> Option<Description> {
-    let (before, call) = text.split_once("Array overflow on ")?;
-    let kind = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
-    let message = format!("{call} is beyond the values of {kind}");
+    let message = if let Some((before, call)) = text.split_once("Array overflow on ") {
+        let kind = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+        format!("{call} is beyond the values of {kind}")
+    } else {
+        let (_, call) = text.split_once("Overflow happened on")?;
+        format!("{} is beyond the values of its type", call.trim_start_matches([':', ' ']))
+    };
     Some(description(
         ErrorKind::Data,
         message,
