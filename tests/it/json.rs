@@ -21,7 +21,13 @@ async fn both(object: &str) -> (Store, SessionContext) {
     store.put("t/a.json", object);
     let stock = stock();
     let file = store.folder.path().join(BUCKET).join("t/a.json");
-    stock_rows(&stock, &ddl(&file.display().to_string())).await.unwrap();
+    // DataFusion drops digits of decimals where ours rounds.
+    let wide = ddl(&file.display().to_string());
+    let wide = wide.replace("TABLE t ", "TABLE of_digits ").replace("(10,2)", "(38,12)");
+    stock_rows(&stock, &wide).await.unwrap();
+    let view =
+        "CREATE VIEW t AS SELECT * REPLACE (CAST(price AS DECIMAL(10,2)) AS price) FROM of_digits";
+    stock_rows(&stock, view).await.unwrap();
     (store, stock)
 }
 

@@ -39,7 +39,7 @@ fn decimal() -> impl Strategy<Value = String> {
         4 => (-20_i64..20, 0_u32..1000).prop_map(|(whole, part)| format!("{whole}.{part:03}")),
         1 => (-20_i64..20).prop_map(|whole| whole.to_string()),
         1 => (-20_i64..20).prop_map(|whole| format!("{whole}.5")),
-        // More digits than the column declares: both sides drop them.
+        // More digits than the column declares, which are rounded.
         1 => (0_i64..20, 0_u32..100_000).prop_map(|(whole, part)| format!("{whole}.{part:05}")),
         1 => Just("999999999.999".to_owned()),
     ]
@@ -146,6 +146,20 @@ impl Format {
             "CREATE EXTERNAL TABLE x ({COLUMNS}{column}) STORED AS {name} {by}
                  LOCATION '{location}' {options}"
         )
+    }
+
+    /// Returns the statements that create the same table in plain DataFusion, which drops digits of decimals in text
+    /// where ours rounds.
+    pub(crate) fn stock_ddl(self, location: &str, partitioned: bool) -> Vec<String> {
+        let ddl = self.ddl(location, partitioned);
+        if matches!(self, Self::Parquet) {
+            return vec![ddl];
+        }
+        let wide = ddl.replace("TABLE x (", "TABLE x_of_digits (").replace("(12,3)", "(38,12)");
+        // The LIMIT keeps conditions above the scan.
+        let view = "CREATE VIEW x AS SELECT * REPLACE (CAST(d AS DECIMAL(12,3)) AS d) \
+                    FROM (SELECT * FROM x_of_digits LIMIT 9223372036854775807)";
+        vec![wide, view.to_owned()]
     }
 
     /// Returns the bytes of the object.
@@ -334,8 +348,16 @@ pub(crate) fn statement(output: &str, predicate: &str, partitioned: bool) -> Str
     format!("SELECT {output} FROM x WHERE {predicate}{tail}")
 }
 
+/// The cause of whole numbers beyond their type.
+pub(crate) const OVERFLOW: &str = "overflow";
+
 /// Returns the cause in an error, without the places that only one of the two sides names.
 pub(crate) fn cause(error: &str) -> &str {
+    // The two sides compute the rows of a batch in another order, and name the first that fails.
+    if error.contains("Overflow happened on") || error.contains("is beyond the values of its type")
+    {
+        return OVERFLOW;
+    }
     let line = error.lines().last().unwrap_or_default();
     line.rsplit_once(": ").map_or(line, |(_, cause)| cause)
 }
@@ -394,17 +416,16 @@ pub(crate) fn check(
             let ours = format.ddl(&location, partitioned);
             try_rows(&engine, &ours).await.unwrap();
             let theirs = format!("{}/{folder}/", local.path().display());
-            let theirs = format.ddl(&theirs, partitioned);
+            for ddl in format.stock_ddl(&theirs, partitioned) {
+                let named = if partitioned { ddl.replace(" x ", " of_folders ") } else { ddl };
+                stock_rows(&stock, &named).await.unwrap();
+            }
             if partitioned {
-                let folders = theirs.replace("EXTERNAL TABLE x ", "EXTERNAL TABLE of_folders ");
-                stock_rows(&stock, &folders).await.unwrap();
                 // DataFusion reads folders for which a condition is NULL. The LIMIT keeps the condition above the
                 // scan.
                 let view = "CREATE VIEW x AS SELECT * REPLACE (nullif(p, 3) AS p) \
                             FROM (SELECT * FROM of_folders LIMIT 9223372036854775807)";
                 stock_rows(&stock, view).await.unwrap();
-            } else {
-                stock_rows(&stock, &theirs).await.unwrap();
             }
             for (output, predicate) in statements {
                 let sql = statement(&output, &predicate, partitioned);
@@ -415,6 +436,8 @@ pub(crate) fn check(
                 pushed.set(pushed.get() + u32::from(engine.counted().select > before));
                 match (actual, expected) {
                     (_, Err(error)) | (Err(error), _) if is_of_datafusion(&error) => {}
+                    // Which rows are excluded before a sum is computed is open.
+                    (Ok(_), Err(error)) | (Err(error), Ok(_)) if cause(&error) == OVERFLOW => {}
                     (Ok(mut actual), Ok(mut expected)) => {
                         if !sql.ends_with(ORDER) {
                             actual.sort();

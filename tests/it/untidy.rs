@@ -108,6 +108,50 @@ async fn local_files_are_not_cut_within_values() {
     assert_eq!(rows(&engine, &read).await.len(), 1);
 }
 
+/// The rest of the file would be one value, whose rows are lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_that_is_never_closed_is_an_error() {
+    let store = Store::start().await;
+    let plain =
+        |ids: std::ops::Range<u32>| ids.map(|id| format!("{id},text {id}\n")).collect::<String>();
+    let open = format!("id,text\n{}20001,\"open\n{}", plain(1..20_001), plain(20_002..30_001));
+    let packed = member(FileCompressionType::GZIP, &open).await;
+    store.put("open.csv.gz", packed.clone());
+    store.put("few.csv", "a,b\n1,\"x\n2,y\n3,z\n");
+    store.put("last.csv", "a,b\n1,x\n2,\"\"\"");
+    store.put("open.csv", open.clone());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("open.csv"), open).unwrap();
+    std::fs::write(folder.path().join("open.csv.gz"), packed).unwrap();
+    let here = |name: &str| format!("'{}'", folder.path().join(name).display());
+    let there = |name: &str| format!("'s3://{BUCKET}/{name}'");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for (from, place) in [
+            (here("open.csv"), "at line 20002 of"),
+            (here("open.csv.gz"), "at line 20002 of"),
+            (there("open.csv"), "at line 20002 of s3://"),
+            (there("open.csv.gz"), "at line 20002 of s3://"),
+            (there("few.csv"), "at line 2 of s3://"),
+            (there("last.csv"), "at line 3 of s3://"),
+        ] {
+            for columns in ["*", "count(*)"] {
+                let read = try_rows(&engine, &format!("SELECT {columns} FROM {from}")).await;
+                says(read, &["a quote is never closed", place, "quote => "]);
+            }
+        }
+        let other = there("few.csv");
+        let other = format!("SELECT count(*), max(b) FROM read_csv({other}, quote => '~')");
+        assert_eq!(rows(&engine, &other).await, ["\"3\" | \"z\""], "{scan}");
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        for from in [here("open.csv"), there("open.csv")] {
+            let read = try_rows(&engine, &format!("SELECT count(*), max(text) FROM {from}")).await;
+            says(read, &["a quote is never closed"]);
+        }
+    }
+}
+
 /// Quotes within fields, and pairs of quotes in each line, are no line breaks in values.
 #[tokio::test(flavor = "multi_thread")]
 async fn quotes_without_line_ends_are_no_reason_to_refuse() {
@@ -405,22 +449,22 @@ async fn what_stands_for_null_is_null() {
     }
 }
 
-/// Every way to read a value drops digits that its type cannot store, as the site's page `explanation/exact.md`
+/// Every way to read a value drops or rounds what its type cannot store, as the site's page `explanation/exact.md`
 /// documents.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_types_do_not_hold_is_dropped_alike_by_all() {
+async fn what_types_do_not_hold_is_read_alike_by_all() {
     let store = Store::start().await;
     let stock = stock();
     store.put(
         "wide.csv",
-        "day,at,price,d\n2020-01-02T10:00:00,2020-01-02T10:00:00.999,1.239,9007199254740993\n\
-         2020-01-02,2020-01-02T10:00:00,-1.239,1e400\n",
+        "day,at,price,d\n2020-01-02T10:00:00,2020-01-02T10:00:00.999,1.235,9007199254740993\n\
+         2020-01-02,2020-01-02T10:00:00,-1.235,1e400\n",
     );
     store.put(
         "wide.json",
-        "{\"day\":\"2020-01-02T10:00:00\",\"at\":\"2020-01-02T10:00:00.999\",\"price\":1.239,\
+        "{\"day\":\"2020-01-02T10:00:00\",\"at\":\"2020-01-02T10:00:00.999\",\"price\":1.235,\
          \"d\":9007199254740993}\n{\"day\":\"2020-01-02\",\"at\":\"2020-01-02T10:00:00\",\
-         \"price\":-1.239,\"d\":1e400}\n",
+         \"price\":-1.235,\"d\":1e400}\n",
     );
     let columns = "(day DATE, at TIMESTAMP(0), price DECIMAL(5,2), d DOUBLE)";
     for (format, options) in [("CSV", "OPTIONS ('format.has_header' 'true')"), ("JSON", "")] {
@@ -441,27 +485,32 @@ async fn what_types_do_not_hold_is_dropped_alike_by_all() {
                 (
                     "* FROM t",
                     vec![
-                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"-1.23\" | \"inf\"",
-                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"1.23\" | \"9007199254740992.0\"",
+                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"-1.24\" | \"inf\"",
+                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"1.24\" | \"9007199254740992.0\"",
                     ],
                 ),
                 ("count(*) FROM t WHERE day = DATE '2020-01-02'", vec!["\"2\""]),
                 ("count(*) FROM t WHERE at = TIMESTAMP '2020-01-02T10:00:00'", vec!["\"2\""]),
                 (
-                    "sum(price), count(*) FILTER (WHERE price = 1.23) FROM t",
+                    "sum(price), count(*) FILTER (WHERE price = 1.24) FROM t",
                     vec!["\"0.00\" | \"1\""],
                 ),
+                ("count(*) FROM t WHERE price < 1.24", vec!["\"1\""]),
+                ("min(price), max(price) FROM t", vec!["\"-1.24\" | \"1.24\""]),
                 ("count(*) FROM t WHERE d > 9007199254740992", vec!["\"1\""]),
             ] {
                 let sql = format!("SELECT {}", what.replace("FROM t", &format!("FROM {name}")));
                 assert_eq!(rows(&engine, &sql).await, expected, "{scan}: {sql}");
-                assert_eq!(stock_rows(&stock, &sql).await.unwrap(), expected, "{sql}");
+                // DataFusion drops digits of decimals.
+                if !what.starts_with('*') && !what.contains("price") {
+                    assert_eq!(stock_rows(&stock, &sql).await.unwrap(), expected, "{sql}");
+                }
             }
             let wide = "(day VARCHAR, at TIMESTAMP(9), price DECIMAL(38,3))";
             if format == "JSON" {
                 rows(&engine, &create("wide", wide, &url)).await;
                 let all = "SELECT * FROM wide ORDER BY price DESC LIMIT 1";
-                let expected = "\"2020-01-02T10:00:00\" | \"2020-01-02T10:00:00.999\" | \"1.239\"";
+                let expected = "\"2020-01-02T10:00:00\" | \"2020-01-02T10:00:00.999\" | \"1.235\"";
                 assert_eq!(rows(&engine, all).await, [expected], "{scan}");
             }
         }

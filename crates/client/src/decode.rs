@@ -6,13 +6,13 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::csv;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::json;
 use bytes::{Buf, Bytes};
 
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 
 use super::fractions::{Fraction, Fractions};
-use super::text_times::TextTimes;
+use super::json_decoder::JsonDecoder;
+use super::text_values::TextValues;
 
 /// The maximum length of a record, in bytes. The service's own limit is 1 MiB.
 const MAX_RECORD_BYTES: usize = 16 << 20;
@@ -37,8 +37,8 @@ pub(super) struct RowDecoder {
 }
 
 enum Format {
-    Csv(Box<csv::reader::Decoder>, Option<TextTimes>),
-    Json(Box<json::reader::Decoder>, Option<Fractions>),
+    Csv(Box<csv::reader::Decoder>, Option<TextValues>),
+    Json(Box<JsonDecoder>, Option<Fractions>),
 }
 
 impl RowDecoder {
@@ -59,9 +59,9 @@ impl RowDecoder {
         };
         let (format, terminator) = match output {
             OutputSerialization::Csv(options) => {
-                let times = TextTimes::for_schema(&read_schema);
+                let times = TextValues::for_schema(&read_schema);
                 let times = times.map(|times| times.refusing_times_of_day(sampled_types));
-                let as_text = times.as_ref().map_or(&read_schema, TextTimes::read);
+                let as_text = times.as_ref().map_or(&read_schema, TextValues::read);
                 let (decoder, terminator) = csv_decoder(options, Arc::clone(as_text), batch_size)?;
                 (Format::Csv(Box::new(decoder), times), terminator)
             }
@@ -71,10 +71,7 @@ impl RowDecoder {
                     _ => return Err(unusable("JSON record delimiter", record_delimiter)),
                 };
                 let fractions = Fractions::for_schema(&read_schema);
-                let decoder = json::ReaderBuilder::new(read_schema)
-                    .with_batch_size(batch_size)
-                    .with_coerce_primitive(coerce)
-                    .build_decoder()?;
+                let decoder = JsonDecoder::new(read_schema, batch_size, coerce)?;
                 (Format::Json(Box::new(decoder), fractions), terminator)
             }
         };

@@ -42,6 +42,7 @@ mod decode;
 mod encode;
 mod error;
 pub mod fractions;
+pub mod json_decoder;
 mod metrics;
 mod no_redirects;
 mod options;
@@ -50,11 +51,12 @@ mod proxy;
 mod raw;
 mod refusals;
 mod resume;
+pub mod rounded_decimals;
 mod sdk_error;
 mod stall_timeout;
 mod stream;
 pub mod surrogate_pairs;
-pub mod text_times;
+pub mod text_values;
 mod wire;
 
 #[cfg(test)]

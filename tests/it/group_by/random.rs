@@ -104,6 +104,13 @@ impl Stored {
         }
     }
 
+    fn stock_ddl(self, location: &str, partitioned: bool) -> Vec<String> {
+        match self {
+            Self::Text(format) => format.stock_ddl(location, partitioned),
+            Self::Parquet => vec![self.ddl(location, partitioned)],
+        }
+    }
+
     fn extension(self) -> &'static str {
         match self {
             Self::Text(format) => format.extension(),
@@ -182,7 +189,9 @@ fn check_with(
                 .await
                 .unwrap();
             let local = format!("{}/", local.display());
-            stock_rows(&stock, &stored.ddl(&local, partitioned)).await.unwrap();
+            for ddl in stored.stock_ddl(&local, partitioned) {
+                stock_rows(&stock, &ddl).await.unwrap();
+            }
             sample(&engine, count).await;
             rows(&engine, &format!("SET sluice.range_bytes = {range}")).await;
             for sql in statements {
@@ -204,6 +213,9 @@ fn check_with(
                         }
                         // The row that an error names depends on the order.
                         (Err(_), Err(_)) => {}
+                        // Which rows are excluded before a sum is computed is open.
+                        (Ok(_), Err(error)) if random::cause(error) == random::OVERFLOW => {}
+                        (Err(error), Ok(_)) if random::cause(&error) == random::OVERFLOW => {}
                         (actual, expected) => {
                             prop_assert!(false, "{strategy}: {sql}: {actual:?}, {expected:?}");
                         }

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use crate::harness::{
     BUCKET, Store, rows, runner, statements, stock, stock_ordered, stock_rows, try_ordered,
 };
-use crate::random::{Format, Row, cause, is_of_datafusion, predicate, row};
+use crate::random::{Format, OVERFLOW, Row, cause, is_of_datafusion, predicate, row};
 
 /// Sort keys over CSV, JSON and Parquet.
 const KEYS: [&str; 13] = [
@@ -163,9 +163,9 @@ fn check(
                 }
                 let location = format!("s3://{BUCKET}/{folder}/");
                 try_ordered(&engine, &format.ddl(&location, false)).await.unwrap();
-                stock_rows(&stock, &format.ddl(&format!("{}/", local.path().display()), false))
-                    .await
-                    .unwrap();
+                for ddl in format.stock_ddl(&format!("{}/", local.path().display()), false) {
+                    stock_rows(&stock, &ddl).await.unwrap();
+                }
                 let set = format!("SET sluice.range_bytes = {range_bytes}");
                 try_ordered(&engine, &set).await.unwrap();
                 for sql in statements {
@@ -187,8 +187,9 @@ fn check(
                         let same = match (&actual, &expected) {
                             (_, Err(error)) | (Err(error), _) if is_of_datafusion(error) => true,
                             (Ok(actual), Ok(expected)) => actual == expected,
+                            // Which rows are excluded before a sum is computed is open.
+                            (Ok(_), Err(error)) | (Err(error), Ok(_)) => cause(error) == OVERFLOW,
                             (Err(actual), Err(expected)) => cause(actual) == cause(expected),
-                            _ => false,
                         };
                         prop_assert!(
                             same,

@@ -26,7 +26,7 @@ use crate::context::notes::Notes;
 use crate::index::discovery::ExpectedListing;
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::dialect::headers::KnownHeaders;
-use crate::text::csv::times::SampledTypes;
+use crate::text::csv::values::SampledTypes;
 use crate::text::located_errors::LocatedSource;
 
 /// A table of files. If the object at a location without a trailing `/` no longer exists, DataFusion takes the

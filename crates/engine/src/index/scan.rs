@@ -49,10 +49,11 @@ use crate::store::query_counters::QueryCounters;
 use crate::store::ranges::PIECE_BYTES;
 use crate::text::bad_records::with_location;
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
-use crate::text::csv::times;
+use crate::text::csv::values;
 use crate::text::format::{Format, RecordSource};
+use crate::text::json::rows;
 use crate::text::json::surrogate_pairs::mended;
-use crate::text::located_errors::BATCH_SIZE;
+use crate::text::located_errors::{BATCH_SIZE, TextLayout};
 use sluicegate_guards::sql_types::sql_type;
 
 /// The index look-up of a scan.
@@ -545,7 +546,12 @@ impl Shared {
             some = mended(some);
         }
         let (config, partition) = (&self.config, self.partition);
-        let opener = times::opener(&source, some, config, partition, BATCH_SIZE)?;
+        let opener = match self.source.format {
+            Format::JsonLines => {
+                rows::opener(source.as_ref(), TextLayout::JsonRecords, some, store, BATCH_SIZE)?
+            }
+            _ => values::opener(&source, some, config, partition, BATCH_SIZE)?,
+        };
         let rows = opener.open(file)?.await?;
         let columns = Arc::clone(source.table_schema().file_schema());
         Ok(rows

@@ -28,7 +28,7 @@ use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::bucket_of;
 use crate::store::metrics::{NodeMetrics, Tally};
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
-use crate::text::csv::times::SampledTypes;
+use crate::text::csv::values::SampledTypes;
 
 /// Sends statements to the files of a table.
 #[derive(Debug, Clone)]

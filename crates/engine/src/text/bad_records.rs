@@ -3,7 +3,8 @@
 use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
-use sluicegate_client::text_times::TIME_OF_DAY;
+use sluicegate_client::rounded_decimals::with_declared_types;
+use sluicegate_client::text_values::TIME_OF_DAY;
 
 use crate::context::error::hints::{ARRAY, BAD_VALUE, ZERO};
 use crate::context::error::{ErrorKind, UserError, of_value, one_line, with_point};
@@ -45,7 +46,12 @@ pub(crate) fn with_location(
 ) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ArrowError(arrow, _) => {
-            let message = named_column(&one_based_line(&arrow.to_string()), columns);
+            let message = match arrow.to_string() {
+                // Decimals are read with one digit more than their type has.
+                read if is_of_reader(&read) => with_declared_types(&read),
+                other => other,
+            };
+            let message = named_column(&one_based_line(&message), columns);
             let message = shortened(&message);
             // A file of this machine is named by its path.
             let file = place.strip_prefix("file://").or_else(|| place.strip_prefix("file:"));
@@ -55,6 +61,13 @@ pub(crate) fn with_location(
         }
         _ => error,
     }
+}
+
+/// Returns true if an error is about a value that a reader of text could not parse.
+fn is_of_reader(message: &str) -> bool {
+    message.contains("Error while parsing value")
+        || message.contains("while decoding field")
+        || message.contains("whilst decoding field")
 }
 
 /// Returns the error of a refused record, with the hint for its message.

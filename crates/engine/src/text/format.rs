@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::csv::reader::Decoder as CsvDecoder;
 use arrow::datatypes::SchemaRef;
-use arrow::json::reader::Decoder as JsonDecoder;
 use bytes::Bytes;
 use datafusion::common::Result;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileSource, ParquetSource};
 use prost::Message;
+use sluicegate_client::json_decoder::JsonDecoder;
 use sluicegate_index::layout::{FormatMessage, PARQUET, VERSION};
 use sluicegate_index::name::{Name, Tag};
 
 use super::csv::records::Records;
-use super::csv::text::CsvText;
+use super::csv::text::{CsvDecoder, CsvText};
 use super::json::records::JsonRecords;
 use crate::context::choice::Reason;
 use crate::text::json::rows;
@@ -80,7 +79,7 @@ impl Format {
         Ok(match self {
             Self::Csv(text) => Some(TextReader::Csv(
                 Box::new(Records::new(text)),
-                Box::new(text.decoder(schema, column, batch_size)),
+                Box::new(text.decoder(schema, column, batch_size)?),
             )),
             Self::JsonLines => {
                 let schema = Arc::new(schema.project(&[column])?);
@@ -154,6 +153,10 @@ impl Format {
             bytes.extend(self.position(column).to_le_bytes());
         }
         bytes.extend(type_name.bytes());
+        if *self != Self::Parquet && type_name.starts_with("Decimal") {
+            // Former index objects have keys whose further digits were dropped.
+            bytes.extend(b"rounded");
+        }
         Tag::hash(&bytes)
     }
 }

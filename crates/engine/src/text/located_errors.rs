@@ -25,7 +25,7 @@ use object_store::ObjectStore;
 
 use super::bad_records::{RANGE_SUFFIX, with_location};
 use super::csv::quotes::Quotes;
-use super::csv::{range_records, times};
+use super::csv::{open_quote, range_records, values};
 use super::json::{bom, integers, rows, surrogate_pairs, undeclared_keys};
 use super::record_limit;
 use crate::context::notes::Notes;
@@ -347,7 +347,8 @@ struct LocatedOpener {
 impl LocatedOpener {
     /// Returns the store that a file is read from. It detects what DataFusion would silently read wrong:
     ///
-    /// * CSV: a quoted value with a line end where the file is cut into parts, and lines that are too long
+    /// * CSV: a quote that is never closed, a quoted value with a line end where the file is cut into parts, and lines
+    ///   that are too long
     /// * JSON: a byte order mark, fractions in columns of whole numbers, keys that are not columns, and escaped
     ///   characters that the reader would decode wrongly (these are rewritten)
     fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
@@ -370,7 +371,10 @@ impl LocatedOpener {
             true => record_limit::limited(store, object),
             false => store,
         };
-        let (Some(_), Some(quotes)) = (&file.range, Quotes::from_csv(csv)) else { return store };
+        let Some(quotes) = Quotes::from_csv(csv) else { return store };
+        if file.range.is_none() {
+            return open_quote::checked(store, quotes, object.to_owned());
+        }
         let (start, end) = file.range();
         let terminator = csv.terminator().unwrap_or(b'\n');
         let size = file.object_meta.size;
@@ -400,7 +404,7 @@ impl FileOpener for LocatedOpener {
         let (partition, batch_size) = (self.partition, self.batch_size);
         let inner = match self.layout {
             TextLayout::Csv => {
-                times::opener(&self.source, store, &self.config, partition, batch_size)?
+                values::opener(&self.source, store, &self.config, partition, batch_size)?
             }
             layout => rows::opener(self.source.as_ref(), layout, store, &self.place, batch_size)?,
         };

@@ -30,12 +30,16 @@ fn text(value: &Value) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Truncates a number to `places` decimal places. Returns its digits if there are at most 38, which agrees with
-/// Arrow's JSON reader for a DECIMAL(38, places).
-fn cut(number: &str, places: i64) -> Option<(bool, String)> {
+/// Rounds a number half away from zero to `places` decimal places. Returns its digits if there are at most 38.
+fn rounded(number: &str, places: i64) -> Option<(bool, String)> {
     let (negative, digits, power) = canonical(number);
     let kept = digits.len() as i64 + (power + places).min(0);
+    let is_up = usize::try_from(kept).is_ok_and(|at| digits.as_bytes().get(at) >= Some(&b'5'));
     let mut digits = digits[..usize::try_from(kept).unwrap_or(0)].to_owned();
+    if is_up {
+        let whole = if digits.is_empty() { 0 } else { digits.parse::<u128>().unwrap() };
+        digits = (whole + 1).to_string();
+    }
     if !digits.is_empty() {
         digits += &"0".repeat((power + places).max(0) as usize);
     }
@@ -86,7 +90,7 @@ proptest! {
                 let zeros = if digits.is_empty() { 0 } else { (power + i64::from(places)) as usize };
                 (negative, digits + &"0".repeat(zeros))
             });
-            prop_assert_eq!(found, cut(&number, places.into()), "{} is {:?}", number, value);
+            prop_assert_eq!(found, rounded(&number, places.into()), "{} is {:?}", number, value);
         }
     }
 }

@@ -237,14 +237,14 @@ fn parse_any_float(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Parses a decimal, ignoring whitespace around it. It is truncated to the shape if there is one, otherwise rounded
-/// to 38 digits.
+/// Parses a decimal, ignoring whitespace around it. It is rounded to the shape if there is one, otherwise to
+/// 38 digits.
 #[must_use]
 #[inline]
 pub fn parse_decimal(text: &[u8], shape: Option<(u8, i8)>) -> Option<Decimal> {
     let text = text.trim_ascii();
     match shape {
-        Some((precision, scale)) => Decimal::parse_cut(text, precision, scale),
+        Some((precision, scale)) => Decimal::parse_to_scale(text, precision, scale),
         None => Decimal::parse_rounded(text),
     }
 }
@@ -384,8 +384,8 @@ mod tests {
     #[test]
     fn decimals_take_the_shape_asked_for() {
         let cast = |text: &str| parse_decimal(text.as_bytes(), Some((4, 2))).map(|d| d.to_string());
-        assert_eq!(cast("12.345"), Some("12.34".to_owned()));
-        assert_eq!(cast("-12.345"), Some("-12.34".to_owned()));
+        assert_eq!(cast("12.345"), Some("12.35".to_owned()));
+        assert_eq!(cast("-12.345"), Some("-12.35".to_owned()));
         assert_eq!(cast("7"), Some("7.00".to_owned()));
         assert_eq!(cast("123"), None);
     }

@@ -20,7 +20,7 @@ use super::adaptive_scan::SelectAlternativeMessage;
 use super::{Decoder, Encoder};
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::options::Recoding;
-use crate::text::csv::times::SampledTypes;
+use crate::text::csv::values::SampledTypes;
 use crate::text::located_errors::{LocatedSource, TextLayout};
 
 /// A scan with one of DataFusion's sources, or a [`LocatedSource`] around it.

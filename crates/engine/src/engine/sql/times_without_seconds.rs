@@ -9,7 +9,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::utils::NamePreserver;
-use sluicegate_client::text_times::with_seconds;
+use sluicegate_client::text_values::with_seconds;
 
 /// Completes text that becomes a time stamp: literals, casts of literals, literals that are compared with time
 /// stamps, and arguments of `to_timestamp`. The rule runs after the one that adds casts.

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use arrow::csv::reader::Decoder as CsvDecoder;
 use arrow::datatypes::SchemaRef;
-use arrow::json::reader::Decoder as JsonDecoder;
 use datafusion::common::Result;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::physical_plan::{FileScanConfig, JsonSource};
 use futures::future::try_join_all;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use sluicegate_client::json_decoder::JsonDecoder;
 
 use super::cache::Version;
 use super::collect::Collector;
 use super::{ObjectStatistics, Origin};
-use crate::text::csv::text::CsvText;
+use crate::text::csv::text::{CsvDecoder, CsvText};
 use crate::text::format::Format;
 use crate::text::json::records::JsonRecords;
 use crate::text::json::rows;
@@ -140,7 +139,7 @@ impl Sampling {
         let mut decoder = match &self.text {
             Text::Csv(csv) => {
                 let all = (0..self.schema.fields().len()).collect();
-                Decoder::Csv(Box::new(csv.decoder_of(&self.schema, all, BATCH_ROWS)))
+                Decoder::Csv(Box::new(csv.decoder_of(&self.schema, all, BATCH_ROWS)?))
             }
             Text::JsonLines | Text::JsonRecords => {
                 let decoder = rows::decoder(Arc::clone(&self.schema), BATCH_ROWS)?;

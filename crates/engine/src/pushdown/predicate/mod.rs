@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | text | `NULLIF(s._n, '')` | DataFusion reads an empty field as NULL |
 //! | integers | `CAST(NULLIF(s._n, '') AS INT)` | a value that does not parse is an error on both sides |
-//! | decimal(p, s) | `CAST(NULLIF(s._n, '') AS DECIMAL(p, s))` | both drop digits beyond scale `s` |
+//! | decimal(p, s) | `CAST(NULLIF(s._n, '') AS DECIMAL(p, s))` | both round half away from zero to scale `s` |
 //! | double | `CAST(… AS FLOAT)` | both round correctly and order -NaN first and NaN last; compared with a literal other than 0 only, because the two sides order -0.0 and 0.0 differently |
 //! | date | `CAST(… AS TIMESTAMP)` | a date is its first instant, so `d <= x` is sent as `d < x + 1 day`: exact even if the field carries a time of day |
 //! | boolean | `CAST(… AS BOOL)` | |

@@ -1,14 +1,16 @@
 //! CSV as text.
 //!
-//! [`dialect`] detects the dialect and the columns. [`options`] has the options that DataFusion lacks, and [`times`]
-//! parses dates and times. [`text`], [`records`] and [`lines`] find the records of a file for indexes. [`quotes`] and
-//! [`range_records`] detect values that a range of a file cuts.
+//! [`dialect`] detects the dialect and the columns. [`options`] has the options that DataFusion lacks, and [`values`]
+//! parses dates, times and decimals. [`text`], [`records`] and [`lines`] find the records of a file for indexes. [`quotes`]
+//! tracks quotes: [`open_quote`] detects one that is never closed, and [`range_records`] values that a range of a file
+//! cuts.
 
 pub(crate) mod dialect;
 pub(crate) mod lines;
+pub(crate) mod open_quote;
 pub(crate) mod options;
 pub(crate) mod quotes;
 pub(crate) mod range_records;
 pub(crate) mod records;
 pub mod text;
-pub(crate) mod times;
+pub(crate) mod values;

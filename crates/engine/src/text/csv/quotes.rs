@@ -15,6 +15,10 @@ pub(crate) struct Quotes {
     /// The byte that ends a record, or `None` for `\r` and `\n`.
     terminator: Option<u8>,
     state: State,
+    /// The number of bytes so far.
+    passed: u64,
+    /// The offset of the last quote that opened a value.
+    opening: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +47,15 @@ impl Quotes {
             comment: csv.comment(),
             terminator: csv.terminator(),
             state: State::Record,
+            passed: 0,
+            opening: 0,
         };
-        quotes.told_apart()
+        quotes.with_distinct_characters()
     }
 
     /// Returns the tracker of format options, or `None` if two special characters are the same.
     #[must_use]
-    pub(crate) fn of_options(csv: &CsvOptions) -> Option<Self> {
+    pub(crate) fn from_options(csv: &CsvOptions) -> Option<Self> {
         let quotes = Self {
             delimiter: csv.delimiter,
             quote: csv.quote,
@@ -57,11 +63,13 @@ impl Quotes {
             comment: csv.comment,
             terminator: csv.terminator,
             state: State::Record,
+            passed: 0,
+            opening: 0,
         };
-        quotes.told_apart()
+        quotes.with_distinct_characters()
     }
 
-    fn told_apart(mut self) -> Option<Self> {
+    fn with_distinct_characters(mut self) -> Option<Self> {
         let ends = self.terminator.map_or_else(|| vec![b'\r', b'\n'], |end| vec![end]);
         let (quote, delimiter) = (self.quote, self.delimiter);
         if quote == delimiter || ends.contains(&quote) || ends.contains(&delimiter) {
@@ -79,13 +87,33 @@ impl Quotes {
         matches!(self.state, State::Quoted | State::Escaped)
     }
 
+    /// Returns the number of bytes so far.
+    #[must_use]
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// Returns the offset of the quote that is open at the end of the text so far, or `None` if none is.
+    #[must_use]
+    pub(crate) fn opening(&self) -> Option<u64> {
+        self.are_open().then_some(self.opening)
+    }
+
     /// Passes the next bytes of the text.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         if self.escape.is_none() && self.comment.is_none() {
-            return self.pass_quotes(bytes);
+            self.pass_quotes(bytes);
+        } else {
+            self.pass_marks(bytes);
         }
+        self.passed += bytes.len() as u64;
+    }
+
+    /// Passes bytes that may have escape characters and comments.
+    fn pass_marks(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
+            let at = self.passed + (bytes.len() - rest.len()) as u64;
             let passed = match self.state {
                 State::Escaped => {
                     self.state = State::Quoted;
@@ -105,7 +133,7 @@ impl Quotes {
                     end
                 }
                 State::Quoted => self.close_quotes(rest),
-                State::Record | State::Behind(_) => self.open_quotes(rest),
+                State::Record | State::Behind(_) => self.open_quotes(rest, at),
             };
             let Some(passed) = passed else { return };
             rest = &rest[passed + 1..];
@@ -119,6 +147,7 @@ impl Quotes {
         let mut is_open = self.state == State::Quoted;
         // The position at which a quote would double the one before.
         let mut behind_closed = (self.state == State::Closed).then_some(0);
+        let mut opening = None;
         each(self.quote, bytes, |at| {
             if is_open {
                 (is_open, behind_closed) = (false, Some(at + 1));
@@ -129,9 +158,16 @@ impl Quotes {
                 (None, State::Behind(before)) => Some(before),
                 (None, _) => None,
             };
-            is_open = behind_closed == Some(at)
-                || before.is_none_or(|it| it == self.delimiter || self.ends_record(it));
+            let is_doubled = behind_closed == Some(at);
+            is_open =
+                is_doubled || before.is_none_or(|it| it == self.delimiter || self.ends_record(it));
+            if is_open && !is_doubled {
+                opening = Some(at);
+            }
         });
+        if let Some(opening) = opening {
+            self.opening = self.passed + opening as u64;
+        }
         self.state = match is_open {
             true => State::Quoted,
             false if behind_closed == Some(bytes.len()) => State::Closed,
@@ -162,8 +198,9 @@ impl Quotes {
         }
     }
 
-    /// Skips to the next quote or comment mark. It has a meaning only where a field or a record begins.
-    fn open_quotes(&mut self, rest: &[u8]) -> Option<usize> {
+    /// Skips to the next quote or comment mark. It has a meaning only where a field or a record begins. The offset of
+    /// `rest` is `at`.
+    fn open_quotes(&mut self, rest: &[u8], at: u64) -> Option<usize> {
         let found = match self.comment {
             Some(comment) => memchr2(self.quote, comment, rest),
             None => memchr(self.quote, rest),
@@ -180,6 +217,7 @@ impl Quotes {
         let begins_record = before.is_none_or(|before| self.ends_record(before));
         self.state = match rest[found] {
             mark if mark == self.quote && (begins_record || before == Some(self.delimiter)) => {
+                self.opening = at + found as u64;
                 State::Quoted
             }
             mark if Some(mark) == self.comment && begins_record => State::Comment,

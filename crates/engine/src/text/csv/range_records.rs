@@ -10,6 +10,7 @@ use std::sync::Arc;
 use memchr::memchr;
 use object_store::ObjectStore;
 
+use super::open_quote::unclosed;
 use super::quotes::Quotes;
 use crate::context::error::{ErrorKind, UserError};
 use crate::text::byte_observer::{ByteObserver, watched};
@@ -35,6 +36,7 @@ pub(crate) fn checked(
         end: if part.end < size { part.end } else { u64::MAX },
         begun: part.start == 0,
         ended: false,
+        first: part.start,
     };
     watched(store, WholeRecords { part, place })
 }
@@ -54,11 +56,18 @@ impl ByteObserver for WholeRecords {
             true => Err(UserError {
                 kind: ErrorKind::Data,
                 message: format!(
-                    "a value has line ends, in {}, which was read in parts",
+                    "a value has line ends, or a quote is never closed, in {}, which was read in parts",
                     self.place
                 ),
                 hint: Some(LINE_ENDS.to_owned()),
             }),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), UserError> {
+        match self.part.opening() {
+            None => Ok(()),
+            Some(opening) => Err(unclosed(&self.place, &format!("at byte {opening}"))),
         }
     }
 }
@@ -72,9 +81,16 @@ struct RangeCursor {
     end: u64,
     begun: bool,
     ended: bool,
+    /// The offset of the first byte that was passed to `quotes`.
+    first: u64,
 }
 
 impl RangeCursor {
+    /// Returns the offset of the quote that is open at the end of the part, or `None` if none is.
+    fn opening(&self) -> Option<u64> {
+        self.quotes.opening().map(|opening| self.first + opening)
+    }
+
     /// Passes bytes of the file, the first of which is at the offset `at`. Returns true if the part ended within
     /// quotes.
     fn ends_in_record(&mut self, at: u64, bytes: &[u8]) -> bool {
@@ -83,10 +99,11 @@ impl RangeCursor {
             let Some(line) = memchr(self.terminator, rest) else { return false };
             rest = &rest[line + 1..];
             at += line as u64 + 1;
-            (self.begun, self.ended) = (true, at >= self.end);
+            (self.begun, self.ended, self.first) = (true, at >= self.end, at);
         } else if at == 0 {
             rest = rest.strip_prefix(&MARK).unwrap_or(rest);
             at = (bytes.len() - rest.len()) as u64;
+            self.first = at;
         }
         if self.ended || rest.is_empty() {
             return false;

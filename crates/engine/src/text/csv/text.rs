@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use arrow::csv::ReaderBuilder;
 use arrow::csv::reader::Decoder;
 use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use datafusion::common::Result;
 use datafusion::common::config::CsvOptions;
 use datafusion::datasource::physical_plan::{CsvSource, FileSource};
-
+use sluicegate_client::text_values::TextValues;
 use sluicegate_index::layout::FormatMessage;
 
-use crate::text::csv::times::options_of;
+use crate::text::csv::values::{as_text, options_of};
 
 /// The options with which a CSV table reads its objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,20 +53,36 @@ impl CsvText {
     }
 
     /// Returns DataFusion's reader of such text, for one column.
-    #[must_use]
-    pub fn decoder(&self, schema: &SchemaRef, column: usize, batch_size: usize) -> Decoder {
+    ///
+    /// # Errors
+    ///
+    /// If the schema has no such column.
+    pub fn decoder(
+        &self,
+        schema: &SchemaRef,
+        column: usize,
+        batch_size: usize,
+    ) -> Result<CsvDecoder> {
         self.decoder_of(schema, vec![column], batch_size)
     }
 
-    /// Returns DataFusion's reader of such text, for several columns.
-    #[must_use]
+    /// Returns the reader of such text for several columns.
+    ///
+    /// # Errors
+    ///
+    /// If the schema lacks one of them.
     pub fn decoder_of(
         &self,
         schema: &SchemaRef,
         columns: Vec<usize>,
         batch_size: usize,
-    ) -> Decoder {
-        let mut builder = ReaderBuilder::new(Arc::clone(schema))
+    ) -> Result<CsvDecoder> {
+        let values = TextValues::for_schema(&Arc::new(schema.project(&columns)?));
+        let schema = match &values {
+            Some(values) => as_text(schema, &columns, values.read()),
+            None => Arc::clone(schema),
+        };
+        let mut builder = ReaderBuilder::new(schema)
             .with_delimiter(self.delimiter)
             .with_quote(self.quote)
             .with_header(self.header)
@@ -79,7 +98,7 @@ impl CsvText {
         if let Some(terminator) = self.terminator {
             builder = builder.with_terminator(terminator);
         }
-        builder.build_decoder()
+        Ok(CsvDecoder { inner: builder.build_decoder(), values })
     }
 
     /// Returns a source like `csv` for records without a header.
@@ -107,6 +126,44 @@ impl CsvText {
             terminator: self.terminator.map(u32::from),
             truncated_rows: self.truncated_rows,
             kind: 0,
+        }
+    }
+}
+
+/// Parses columns of a CSV text as a query does.
+#[derive(Debug)]
+pub struct CsvDecoder {
+    inner: Decoder,
+    values: Option<TextValues>,
+}
+
+impl CsvDecoder {
+    /// Parses bytes until a batch is full, and returns their number. No bytes mark the end of the text.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes cannot be parsed.
+    pub fn decode(&mut self, bytes: &[u8]) -> Result<usize, ArrowError> {
+        self.inner.decode(bytes)
+    }
+
+    /// Returns the number of records that still fit the batch.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.inner.capacity()
+    }
+
+    /// Returns the rows since the last batch, or `None` if there are none.
+    ///
+    /// # Errors
+    ///
+    /// If a value does not fit its column's type.
+    pub fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        match (self.inner.flush()?, &self.values) {
+            (Some(batch), Some(values)) => {
+                values.parsed(&batch).map(Some).map_err(|bad| bad.at(bad.row))
+            }
+            (batch, _) => Ok(batch),
         }
     }
 }

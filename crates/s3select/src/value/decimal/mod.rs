@@ -245,7 +245,7 @@ impl Decimal {
         }
     }
 
-    /// The number with `scale` places, truncated toward zero, if it then has at most `precision` digits.
+    /// The number with `scale` places, rounded half away from zero, if it then has at most `precision` digits.
     #[must_use]
     #[inline]
     pub fn rescale(self, precision: u8, scale: i8) -> Option<Self> {
@@ -256,7 +256,11 @@ impl Decimal {
             Ordering::Greater => {
                 self.unscaled.checked_mul(POWERS[usize::from(scale - self.scale)])?
             }
-            Ordering::Less => self.unscaled / POWERS[usize::from(self.scale - scale)],
+            Ordering::Less => {
+                let divisor = POWERS[usize::from(self.scale - scale)];
+                let (whole, rest) = (self.unscaled / divisor, self.unscaled % divisor);
+                whole + rest / (divisor / 2)
+            }
         };
         let limit = *POWERS.get(usize::from(precision))?;
         (unscaled.unsigned_abs() < limit.unsigned_abs()).then_some(Self { unscaled, scale })

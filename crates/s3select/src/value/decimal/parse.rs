@@ -33,14 +33,14 @@ impl Decimal {
             .or_else(|| read(text, MAX_DIGITS, Excess::Round).map(|(decimal, _)| decimal))
     }
 
-    /// Like [`Self::parse`], but gives the number exactly `scale` places, 0 to 38, and drops further digits. Returns
-    /// `None` if more than `precision` digits are left.
+    /// Like [`Self::parse`], but gives the number exactly `scale` places, 0 to 38, and rounds further digits half away
+    /// from zero. Returns `None` if more than `precision` digits are left.
     #[must_use]
     #[inline]
-    pub fn parse_cut(text: &[u8], precision: u8, scale: i8) -> Option<Self> {
+    pub fn parse_to_scale(text: &[u8], precision: u8, scale: i8) -> Option<Self> {
         let decimal = Self::parse_short(text).or_else(|| {
             let places = u32::try_from(scale).ok()?;
-            read(text, places, Excess::Cut).map(|(decimal, _)| decimal)
+            read(text, places, Excess::RoundPlaces).map(|(decimal, _)| decimal)
         });
         decimal?.rescale(precision, scale)
     }
@@ -77,8 +77,10 @@ impl Decimal {
 /// The treatment of digits that do not fit a decimal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Excess {
+    /// Digits beyond the places, or beyond those of any decimal, are rounded half to even.
     Round,
-    Cut,
+    /// Digits beyond the places are rounded half away from zero.
+    RoundPlaces,
 }
 
 /// The digits that were dropped because they did not fit.
@@ -142,8 +144,11 @@ fn read(text: &[u8], places: u32, excess: Excess) -> Option<(Decimal, DroppedDig
         }
     }
     scale -= drop;
-    let above_half = first_lost > 5 || first_lost == 5 && (rest_lost || unscaled % 2 == 1);
-    if excess == Excess::Round && above_half {
+    let is_up = match excess {
+        Excess::Round => first_lost > 5 || first_lost == 5 && (rest_lost || unscaled % 2 == 1),
+        Excess::RoundPlaces => first_lost >= 5,
+    };
+    if is_up {
         unscaled += 1;
     }
     if unscaled == POWERS[38] {

@@ -127,12 +127,14 @@ fn texts_of_any_length_are_read() {
     {
         check(exact(&inexact), "none");
     }
-    let cut = |text: &str| Decimal::parse_cut(text.as_bytes(), 4, 2);
-    check(cut(&format!("1.999{NINES}")), "1.99");
-    check(cut(&format!("-0.999{NINES}")), "-0.99");
-    check(cut("9e-99"), "0.00");
-    check(cut(&format!("0000{zeros}12.3")), "12.30");
-    check(cut(&format!("100.{zeros}")), "none");
+    let scaled = |text: &str| Decimal::parse_to_scale(text.as_bytes(), 4, 2);
+    check(scaled(&format!("1.994{NINES}")), "1.99");
+    check(scaled(&format!("-0.999{NINES}")), "-1.00");
+    check(scaled(&format!("0.005{zeros}")), "0.01");
+    check(scaled("9e-99"), "0.00");
+    check(scaled(&format!("0000{zeros}12.3")), "12.30");
+    check(scaled(&format!("100.{zeros}")), "none");
+    check(scaled("99.995"), "none");
 }
 
 #[test]
@@ -164,9 +166,12 @@ fn compare_looks_at_the_number() {
 }
 
 #[test]
-fn rescale_truncates_and_checks_digits() {
-    check(d("1.999").rescale(3, 2), "1.99");
-    check(d("-1.999").rescale(3, 2), "-1.99");
+fn rescale_rounds_and_checks_digits() {
+    check(d("1.994").rescale(3, 2), "1.99");
+    check(d("1.995").rescale(3, 2), "2.00");
+    check(d("-1.995").rescale(3, 2), "-2.00");
+    check(d("9.995").rescale(3, 2), "none");
+    check(d("0.99999999999999999999999999999999999999").rescale(38, 0), "1");
     check(d("10").rescale(3, 2), "none");
     check(d("9.9").rescale(3, 2), "9.90");
 }
@@ -273,10 +278,13 @@ proptest! {
         }
         let whole = rounded.filter(|rounded| u32::from(rounded.scale) == natural);
         prop_assert_eq!(Decimal::parse(text), whole);
-        let cut = &exact.0 * power(scale.unsigned_abs().into()) / &exact.1;
-        let cut = (cut.magnitude() < power(precision.into()).magnitude()).then_some(cut);
-        let actual = Decimal::parse_cut(text, precision, scale);
-        prop_assert_eq!(actual.map(|decimal| BigInt::from(decimal.unscaled)), cut);
+        // Half away from zero: twice the number and one, by two.
+        let twice: BigInt = &exact.0 * power(scale.unsigned_abs().into()) * 2;
+        let half = if twice < BigInt::ZERO { -exact.1.clone() } else { exact.1.clone() };
+        let near: BigInt = (twice + half) / (&exact.1 * 2);
+        let near = (near.magnitude() < power(precision.into()).magnitude()).then_some(near);
+        let actual = Decimal::parse_to_scale(text, precision, scale);
+        prop_assert_eq!(actual.map(|decimal| BigInt::from(decimal.unscaled)), near);
         prop_assert!(actual.is_none_or(|decimal| decimal.scale() == scale));
     }
 }

@@ -15,7 +15,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use super::column_names::called;
 use super::headers::{self, Header, KnownHeaders};
 use crate::text::byte_observer::{ByteObserver, watched};
-use crate::text::csv::times::options_of;
+use crate::text::csv::values::options_of;
 use crate::text::located_errors::LocatedSource;
 use crate::text::magic_bytes;
 use crate::text::sniff_cache::SNIFF_BYTES;

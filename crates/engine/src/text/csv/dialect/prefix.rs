@@ -32,7 +32,7 @@ impl<'a> TextPrefix<'a> {
     pub(super) fn new(options: &CsvOptions, parts: BoxStream<'a, Result<Bytes>>) -> Self {
         Self {
             parts,
-            quotes: Quotes::of_options(options),
+            quotes: Quotes::from_options(options),
             terminator: options.terminator,
             text: Vec::new(),
             end: 0,

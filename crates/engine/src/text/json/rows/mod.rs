@@ -1,10 +1,11 @@
-//! The rows of JSON files, parsed as DataFusion does, with three differences:
+//! The rows of JSON files, parsed as DataFusion does, with four differences:
 //!
+//! - Decimals are rounded to the digits of their type.
 //! - Numbers and booleans become text in columns whose first values are of both kinds.
 //! - Errors name the line.
 //! - Records have a maximum length.
 //!
-//! DataFusion's reader has no option for the first and does not expose lines. `lines` cuts parts of a file, `array`
+//! DataFusion's reader has no option for the first two and does not expose lines. `lines` cuts parts of a file, `array`
 //! separates the elements of an array, and `error_lines` finds the line of an error.
 
 mod array;
@@ -16,8 +17,6 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::json::ReaderBuilder;
-use arrow::json::reader::Decoder;
 use bytes::Bytes;
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
@@ -26,6 +25,7 @@ use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use object_store::{GetOptions, ObjectStore};
+use sluicegate_client::json_decoder::JsonDecoder;
 
 use self::array::Elements;
 use self::error_lines::PendingText;
@@ -51,12 +51,9 @@ pub(crate) fn is_mixed(data_type: &DataType) -> bool {
 /// # Errors
 ///
 /// If JSON has no values of a column's type.
-pub(crate) fn decoder(columns: SchemaRef, batch_size: usize) -> Result<Decoder, ArrowError> {
+pub(crate) fn decoder(columns: SchemaRef, batch_size: usize) -> Result<JsonDecoder, ArrowError> {
     let as_text = columns.fields().iter().any(|field| is_mixed(field.data_type()));
-    ReaderBuilder::new(columns)
-        .with_batch_size(batch_size)
-        .with_coerce_primitive(as_text)
-        .build_decoder()
+    JsonDecoder::new(columns, batch_size, as_text)
 }
 
 /// Returns an opener of JSON files for a source. `store` returns their text, and `place` names the store in errors.
@@ -131,7 +128,7 @@ struct Rows {
     text: BoxStream<'static, Result<Bytes>>,
     /// Bytes that were received and are not decoded yet.
     part: Bytes,
-    decoder: Decoder,
+    decoder: JsonDecoder,
     held: PendingText,
     /// The approximate number of bytes of the incomplete record.
     record_bytes: usize,

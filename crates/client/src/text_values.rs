@@ -1,5 +1,6 @@
-//! Parsing of dates and times in CSV. Arrow's reader silently drops the time of day of a value in a column of dates,
-//! and refuses times without seconds. These columns are therefore read as text and parsed here.
+//! Parsing of dates, times and decimals in CSV. Arrow's reader silently drops the time of day of a value in a column
+//! of dates, and digits that a decimal has no place for, and refuses times without seconds. Dates and times are
+//! therefore read as text and parsed here, and decimals are read with more digits and rounded.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,12 +11,14 @@ use arrow::array::{
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
 use arrow::compute::kernels::cast_utils::{Parser, string_to_datetime};
-use arrow::datatypes::{DataType, Date32Type, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Date32Type, FieldRef, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 
-/// The columns of a schema that hold dates, or timestamps without a time zone.
+use crate::rounded_decimals::{rounded, wider};
+
+/// The columns of a schema that hold dates, timestamps without a time zone, or decimals.
 #[derive(Debug, Clone)]
-pub struct TextTimes {
+pub struct TextValues {
     schema: SchemaRef,
     /// The schema with text in these columns.
     read: SchemaRef,
@@ -25,7 +28,7 @@ pub struct TextTimes {
 
 /// A value that is not valid in its column.
 #[derive(Debug)]
-pub struct BadTime {
+pub struct BadValue {
     /// The value's row in the batch.
     pub row: usize,
     /// The name of the column.
@@ -36,7 +39,7 @@ pub struct BadTime {
 /// The wording of errors about a date with a time of day, which would be lost.
 pub const TIME_OF_DAY: &str = "has a time of day";
 
-impl BadTime {
+impl BadValue {
     /// Returns the error for record number `record`, counted from 0.
     #[must_use]
     pub fn at(&self, record: usize) -> ArrowError {
@@ -45,30 +48,32 @@ impl BadTime {
     }
 }
 
-impl fmt::Display for BadTime {
+impl fmt::Display for BadValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} for column `{}`", self.why, self.column)
     }
 }
 
-impl std::error::Error for BadTime {}
+impl std::error::Error for BadValue {}
 
-impl TextTimes {
+impl TextValues {
     /// Finds the columns in a schema; `None` if there are none.
     #[must_use]
     pub fn for_schema(schema: &SchemaRef) -> Option<Self> {
-        let is_time = |data_type: &DataType| {
-            matches!(data_type, DataType::Date32 | DataType::Timestamp(_, None))
+        let read_as = |data_type: &DataType| match data_type {
+            DataType::Date32 | DataType::Timestamp(_, None) => Some(DataType::Utf8),
+            other => wider(other),
         };
         let fields = schema.fields().iter().enumerate();
+        let is_parsed = |field: &FieldRef| read_as(field.data_type()).is_some();
         let columns: Vec<usize> =
-            fields.filter(|(_, it)| is_time(it.data_type())).map(|(index, _)| index).collect();
+            fields.filter(|(_, field)| is_parsed(field)).map(|(index, _)| index).collect();
         if columns.is_empty() {
             return None;
         }
-        let read = schema.fields().iter().map(|field| match is_time(field.data_type()) {
-            true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)),
-            false => Arc::clone(field),
+        let read = schema.fields().iter().map(|field| match read_as(field.data_type()) {
+            Some(read) => Arc::new(field.as_ref().clone().with_data_type(read)),
+            None => Arc::clone(field),
         });
         let read = Schema::new_with_metadata(read.collect::<Vec<_>>(), schema.metadata().clone());
         let (schema, read) = (Arc::clone(schema), Arc::new(read));
@@ -93,15 +98,15 @@ impl TextTimes {
     /// # Errors
     ///
     /// Returns the first invalid value.
-    pub fn parsed(&self, batch: &RecordBatch) -> Result<RecordBatch, BadTime> {
+    pub fn parsed(&self, batch: &RecordBatch) -> Result<RecordBatch, BadValue> {
         let mut columns = batch.columns().to_vec();
         for index in &self.columns {
             let field = self.schema.field(*index);
-            let bad = |(row, why)| BadTime { row, column: field.name().clone(), why };
+            let bad = |(row, why)| BadValue { row, column: field.name().clone(), why };
             let (to, refuses) = (field.data_type(), self.refuses_times_of_day);
             columns[*index] = parse(to, &columns[*index], refuses).map_err(bad)?;
         }
-        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|error| BadTime {
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|error| BadValue {
             row: 0,
             column: String::new(),
             why: error.to_string(),
@@ -114,6 +119,9 @@ fn parse(
     texts: &ArrayRef,
     refuses_times_of_day: bool,
 ) -> Result<ArrayRef, (usize, String)> {
+    if matches!(to, DataType::Decimal128(..) | DataType::Decimal256(..)) {
+        return rounded(texts, to).map_err(|bad| (bad.row.unwrap_or(0), bad.why));
+    }
     let utc: Tz = "+00:00".parse().map_err(|error: ArrowError| (0, error.to_string()))?;
     let texts = texts.as_string::<i32>();
     let times = |of: fn(Time) -> Option<i64>| {
@@ -257,7 +265,7 @@ mod tests {
             (micros, "10:00", Err("as type 'TIMESTAMP'")),
         ] {
             let schema = Arc::new(Schema::new(vec![Field::new("t", to.clone(), true)]));
-            let dropping = TextTimes::for_schema(&schema).unwrap();
+            let dropping = TextValues::for_schema(&schema).unwrap();
             let times = dropping.clone().refusing_times_of_day(true);
             let column: ArrayRef = Arc::new(StringArray::from(vec![None, Some(text)]));
             let batch = RecordBatch::try_new(Arc::clone(times.read()), vec![column]).unwrap();

@@ -1,4 +1,4 @@
-//! Openers of CSV that read dates and times as text and parse them with [`TextTimes`].
+//! Openers of CSV that parse dates, times and decimals with [`TextValues`].
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use datafusion::physical_expr::projection::ProjectionExprs;
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
-use sluicegate_client::text_times::TextTimes;
+use sluicegate_client::text_values::TextValues;
 
 use crate::text::located_errors::LocatedSource;
 
@@ -62,7 +62,7 @@ impl SampledTypes {
     }
 }
 
-/// Creates the opener of a source. For CSV, the opener parses dates and times itself.
+/// Creates the opener of a source. For CSV, the opener parses dates, times and decimals itself.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub(crate) fn opener(
         None => SplitProjection::unprojected(table),
     };
     let columns = &projection.file_indices;
-    let Some(times) = TextTimes::for_schema(&Arc::new(schema.project(columns)?)) else {
+    let Some(times) = TextValues::for_schema(&Arc::new(schema.project(columns)?)) else {
         return plain(store);
     };
     let text = CsvSource::new(as_text(schema, columns, times.read()))
@@ -92,12 +92,12 @@ pub(crate) fn opener(
     let read = ProjectionExprs::from_indices(columns, text.table_schema().file_schema());
     let text = text.try_pushdown_projection(&read)?.unwrap_or(text);
     let text = text.create_file_opener(store, config, partition)?;
-    let times = TimesOpener { text, times, has_header: csv.has_header() };
+    let times = ValuesOpener { text, times, has_header: csv.has_header() };
     ProjectionOpener::try_new(projection.clone(), Arc::new(times), schema)
 }
 
 /// Returns the file schema with the columns that are read replaced by the types that they are read as.
-fn as_text(schema: &SchemaRef, columns: &[usize], read: &SchemaRef) -> SchemaRef {
+pub(crate) fn as_text(schema: &SchemaRef, columns: &[usize], read: &SchemaRef) -> SchemaRef {
     let mut fields = schema.fields().to_vec();
     for (index, field) in columns.iter().zip(read.fields()) {
         fields[*index] = Arc::clone(field);
@@ -105,13 +105,13 @@ fn as_text(schema: &SchemaRef, columns: &[usize], read: &SchemaRef) -> SchemaRef
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-struct TimesOpener {
+struct ValuesOpener {
     text: Arc<dyn FileOpener>,
-    times: TextTimes,
+    times: TextValues,
     has_header: bool,
 }
 
-impl FileOpener for TimesOpener {
+impl FileOpener for ValuesOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
         let begins = file.range.is_none() || file.range().0 == 0;
         // Arrow counts the header as a record.
