@@ -224,7 +224,7 @@ pub(crate) struct SqlArgs {
     ///
     /// Its numbers are counted and measured, beside those predicted. The file appears when all statements
     /// have run, a section for each. A statement that fails is on it with its error, and is the last.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = html_file)]
     pub(crate) profile_html: Option<PathBuf>,
     /// Do not run statements whose predicted cost in dollars is higher
     #[arg(long, value_name = "USD", help_heading = "Prediction", allow_negative_numbers = true)]
@@ -273,7 +273,7 @@ pub(crate) struct ExplainArgs {
     ///
     /// The file appears when it is complete. Its numbers are predicted. A statement that fails is on
     /// it with its error, and is the last.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = html_file)]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) workers: WorkersArgs,
@@ -293,6 +293,18 @@ Examples:
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
+}
+
+/// Parses the name of a page. Another ending may be that of a script or of data, which the page would overwrite.
+fn html_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension
+        .is_some_and(|it| ["html", "htm"].iter().any(|html| it.eq_ignore_ascii_case(html)))
+    {
+        true => Ok(path),
+        false => Err("the name of a page ends in .html".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -348,6 +360,8 @@ mod tests {
         refused(&["sluice", "calibrate", "--bucket", "b", "--size", "1KiB"], "64KiB");
         refused(&["sluice", "calibrate", "--bucket", "b", "--rounds", "0"], "--rounds");
         refused(&["sluice", "sql", "--nonsense"], "--nonsense");
+        refused(&["sluice", "sql", "--profile-html", "report.sql"], "ends in .html");
+        refused(&["sluice", "explain", "--html", "SELECT 1"], "ends in .html");
     }
 
     #[test]
