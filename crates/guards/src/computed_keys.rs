@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::{Sort as SortKey, WindowFunction};
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, LogicalPlanBuilder, Sort, Window};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Sort, Window};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 use super::{Case, CaseOutcome, Guard, LogicalRule};
@@ -83,7 +83,7 @@ impl OptimizerRule for ComputedKeys {
 /// Returns true if a key has an operator and something that DataFusion knows no bounds of.
 fn concerns(key: &Expr) -> bool {
     let has = |wanted: fn(&Expr) -> bool| key.exists(|part| Ok(wanted(part))).unwrap_or(false);
-    has(|part| matches!(part, Expr::BinaryExpr(BinaryExpr { .. })))
+    has(|part| matches!(part, Expr::BinaryExpr(_)))
         && has(|part| !matches!(part, Expr::BinaryExpr(_) | Expr::Column(_) | Expr::Literal(..)))
         && !key.is_volatile()
 }

@@ -59,6 +59,28 @@ pub(super) fn kept(values: &ArrayRef, filter: Option<&BooleanArray>) -> Result<A
     Ok(nullif(values, &boolean::not(&passing)?)?)
 }
 
+/// Calls a function with the group and the value of each row that passes a filter and is not NULL.
+#[inline]
+pub(super) fn each_kept<T: ArrowPrimitiveType>(
+    values: &PrimitiveArray<T>,
+    groups: &[usize],
+    filter: Option<&BooleanArray>,
+    mut add: impl FnMut(usize, T::Native),
+) {
+    let rows = groups.iter().copied().zip(values.values().iter().copied());
+    match (values.nulls(), filter) {
+        (None, None) => rows.for_each(|(group, value)| add(group, value)),
+        (nulls, filter) => {
+            for (row, (group, value)) in rows.enumerate() {
+                let is_kept = filter.is_none_or(|it| it.is_valid(row) && it.value(row));
+                if is_kept && nulls.is_none_or(|it| it.is_valid(row)) {
+                    add(group, value);
+                }
+            }
+        }
+    }
+}
+
 /// The sum and the number of values that are not NULL.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct WideSum {

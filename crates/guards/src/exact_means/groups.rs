@@ -12,7 +12,7 @@ use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 
 use super::mean;
-use crate::wide_sums::{Read, SUM_OF_WHOLE, kept, overflow};
+use crate::wide_sums::{Read, SUM_OF_WHOLE, each_kept, kept, overflow};
 
 #[derive(Default)]
 pub(super) struct Groups {
@@ -54,25 +54,14 @@ impl Groups {
     {
         let one = u64::from(counts);
         let mut beyond = self.beyond;
-        let mut add = |group: usize, value: T::Native| {
+        let add = |group: usize, value: T::Native| {
             let (sum, count) = &mut self.groups[group];
             let (total, more) = sum.overflowing_add(value.into());
             *sum = total;
             *count += one;
             beyond |= more;
         };
-        let rows = groups.iter().copied().zip(values.values().iter().copied());
-        match (values.nulls(), filter) {
-            (None, None) => rows.for_each(|(group, value)| add(group, value)),
-            (nulls, filter) => {
-                for (row, (group, value)) in rows.enumerate() {
-                    let is_kept = filter.is_none_or(|it| it.is_valid(row) && it.value(row));
-                    if is_kept && nulls.is_none_or(|it| it.is_valid(row)) {
-                        add(group, value);
-                    }
-                }
-            }
-        }
+        each_kept(values, groups, filter, add);
         self.beyond = beyond;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array};
+use arrow::array::{ArrayRef, AsArray, BooleanArray, Decimal128Array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type};
@@ -10,7 +10,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 
 use super::arithmetic::overflow;
-use crate::wide_sums::{WideSum, kept};
+use crate::wide_sums::{WideSum, each_kept, kept};
 
 /// The shape of a DECIMAL of at most 38 digits.
 #[derive(Debug, Clone, Copy)]
@@ -131,24 +131,13 @@ impl GroupsAccumulator for DecimalGroups {
         let values = values.as_primitive::<Decimal128Type>();
         let Self { sums, present, .. } = self;
         let mut beyond = false;
-        let mut add = |group: usize, value: i128| {
+        let add = |group: usize, value: i128| {
             let (sum, more) = sums[group].overflowing_add(value);
             sums[group] = sum;
             present[group] = true;
             beyond |= more;
         };
-        let rows = groups.iter().copied().zip(values.values().iter().copied());
-        match (values.nulls(), filter) {
-            (None, None) => rows.for_each(|(group, value)| add(group, value)),
-            (nulls, filter) => {
-                for (row, (group, value)) in rows.enumerate() {
-                    let is_kept = filter.is_none_or(|it| it.is_valid(row) && it.value(row));
-                    if is_kept && nulls.is_none_or(|it| it.is_valid(row)) {
-                        add(group, value);
-                    }
-                }
-            }
-        }
+        each_kept(values, groups, filter, add);
         if beyond { self.result.beyond() } else { Ok(()) }
     }
 

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, PrimitiveArray,
+    ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, PrimitiveArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
@@ -21,7 +21,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF, EmitTo, GroupsAccumula
 
 use super::arithmetic::overflow;
 use super::decimal_sums::{DecimalGroups, DecimalRows, Shape};
-use crate::wide_sums::{Distinct, SUM_OF_WHOLE, WideSum, kept, whole};
+use crate::wide_sums::{Distinct, SUM_OF_WHOLE, WideSum, each_kept, kept, whole};
 use crate::wrapped_functions::{AggregateChange, changed_aggregate};
 
 /// Replaces SUM in a session that is being built.
@@ -244,25 +244,14 @@ impl<T: Whole> Groups<T> {
     ) {
         let values = values.as_primitive::<V>();
         let Self { sums, present, carries } = self;
-        let mut add = |group: usize, value: V::Native| {
+        let add = |group: usize, value: V::Native| {
             let carry = add(&mut sums[group], value);
             present[group] = true;
             if carry != 0 {
                 *carries.entry(group).or_default() += carry;
             }
         };
-        let rows = groups.iter().copied().zip(values.values().iter().copied());
-        match (values.nulls(), filter) {
-            (None, None) => rows.for_each(|(group, value)| add(group, value)),
-            (nulls, filter) => {
-                for (row, (group, value)) in rows.enumerate() {
-                    let is_kept = filter.is_none_or(|it| it.is_valid(row) && it.value(row));
-                    if is_kept && nulls.is_none_or(|it| it.is_valid(row)) {
-                        add(group, value);
-                    }
-                }
-            }
-        }
+        each_kept(values, groups, filter, add);
     }
 
     /// Removes the first groups. Returns their sums modulo 2^64, their validity and their carries.
