@@ -26,9 +26,9 @@ use datafusion::optimizer::{
 use super::exact::{Number, UnitType};
 use super::{
     array_has, decimal_comparisons, distinct_from_null, exclusive_or, far_dates,
-    flipped_comparisons, float_zeros, in_lists, intervals, lossy_casts, mixed_instants,
-    mixed_types, nested_floats, outer_types, range_frames, regular_expressions, rounded_scales,
-    rounding, timestamp_casts, timestamp_comparisons, truncated_dates, years,
+    flipped_comparisons, float_zeros, hours_without_minutes, in_lists, intervals, lossy_casts,
+    mixed_instants, mixed_types, nested_floats, outer_types, range_frames, regular_expressions,
+    rounded_scales, rounding, timestamp_casts, timestamp_comparisons, truncated_dates, years,
 };
 
 /// Adds the rules and their functions to a session that is being built.
@@ -49,7 +49,8 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     let truncated = truncated_dates::guarded(functions);
     let rounding = rounding::guarded(functions);
     let lists = array_has::guarded(functions);
-    functions.extend(years.into_iter().chain(truncated).chain(rounding).chain(lists));
+    let hours = hours_without_minutes::guarded(functions);
+    functions.extend(years.into_iter().chain(truncated).chain(rounding).chain(lists).chain(hours));
     functions.extend([
         decimal_comparisons::number(),
         lossy_casts::cast_function(),

@@ -29,6 +29,12 @@ pub(super) const GUARD: Guard = Guard {
     cases: &[
         super::Case {
             setup: &[],
+            sql: "SELECT TRY_CAST(9.995 AS DECIMAL(3,2)), TRY_CAST(9.994 AS DECIMAL(3,2))",
+            right: CaseOutcome::Rows(&["NULL, 9.99"]),
+            theirs: CaseOutcome::Rows(&["9.99, 9.99"]),
+        },
+        super::Case {
+            setup: &[],
             sql: "SELECT x = 33353.20 FROM (VALUES (CAST('33353.20' AS DECIMAL(15,2)))) t(x)",
             right: CaseOutcome::Rows(&["true"]),
             theirs: CaseOutcome::Rows(&["false"]),
@@ -330,8 +336,16 @@ pub(super) fn cast(expr: &Expr) -> Option<Expr> {
         return None;
     };
     let DataType::Decimal128(precision, scale) = field.data_type() else { return None };
-    let unscaled = constant(inner)?.to_decimal(*precision, *scale)?;
-    Some(lit(ScalarValue::Decimal128(Some(unscaled), *precision, *scale)))
+    let number = constant(inner)?;
+    if let Some(unscaled) = number.to_decimal(*precision, *scale) {
+        return Some(lit(ScalarValue::Decimal128(Some(unscaled), *precision, *scale)));
+    }
+    // The number does not fit. As a DOUBLE it might, because it would be rounded twice.
+    let exact = Box::new(lit(number.to_literal()?));
+    Some(match expr {
+        Expr::Cast(_) => Expr::Cast(Cast { expr: exact, field: Arc::clone(field) }),
+        _ => Expr::TryCast(TryCast { expr: exact, field: Arc::clone(field) }),
+    })
 }
 
 /// Returns a constant as a decimal literal if it is compared with a decimal of more than 38 digits.

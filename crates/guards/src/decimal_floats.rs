@@ -11,8 +11,8 @@ use arrow::datatypes::{
 };
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use datafusion::logical_expr::ColumnarValue;
-use datafusion::scalar::ScalarValue;
 
+use super::columnar_values::mapped;
 use super::{Case, CaseOutcome, Guard};
 
 pub(super) const GUARD: Guard = Guard {
@@ -68,13 +68,7 @@ pub(super) fn casted(value: &ColumnarValue, to: &DataType) -> Result<Option<Colu
     if !concerns(&value.data_type(), to) {
         return Ok(None);
     }
-    Ok(Some(match value {
-        ColumnarValue::Array(decimals) => ColumnarValue::Array(rounded(decimals, to)?),
-        ColumnarValue::Scalar(decimal) => {
-            let rounded = rounded(&decimal.to_array()?, to)?;
-            ColumnarValue::Scalar(ScalarValue::try_from_array(&rounded, 0)?)
-        }
-    }))
+    mapped(value, |decimals| rounded(decimals, to)).map(Some)
 }
 
 fn rounded(decimals: &ArrayRef, to: &DataType) -> Result<ArrayRef> {

@@ -9,8 +9,8 @@ use arrow::error::ArrowError;
 use arrow::util::display::FormatOptions;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::ColumnarValue;
-use datafusion::scalar::ScalarValue;
 
+use super::columnar_values::mapped;
 use super::exact::Number;
 use super::{Case, CaseOutcome, Guard};
 use crate::sql_types::sql_type;
@@ -56,13 +56,7 @@ pub(super) fn casted(
     if !concerns(&value.data_type(), to) {
         return Ok(None);
     }
-    Ok(Some(match value {
-        ColumnarValue::Array(texts) => ColumnarValue::Array(read(texts, to, safe)?),
-        ColumnarValue::Scalar(text) => {
-            let read = read(&text.to_array()?, to, safe)?;
-            ColumnarValue::Scalar(ScalarValue::try_from_array(&read, 0)?)
-        }
-    }))
+    mapped(value, |texts| read(texts, to, safe)).map(Some)
 }
 
 fn read(texts: &ArrayRef, to: &DataType, safe: bool) -> Result<ArrayRef> {

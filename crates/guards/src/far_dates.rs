@@ -7,13 +7,14 @@ use arrow::datatypes::{
     DataType, Field, FieldRef, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
 };
 use arrow::error::ArrowError;
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     Volatility,
 };
 
+use super::columnar_values::mapped;
 use super::exact::UnitType;
 use super::timestamp_comparisons;
 
@@ -85,14 +86,10 @@ impl ScalarUDFImpl for Microseconds {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(in_microseconds(array)?)),
-            [ColumnarValue::Scalar(value)] => {
-                let one = in_microseconds(&value.to_array()?)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&one, 0)?))
-            }
-            _ => exec_err!("{NAME} takes a timestamp"),
-        }
+        let [value] = args.args.as_slice() else {
+            return exec_err!("{NAME} takes a timestamp");
+        };
+        mapped(value, |array| Ok(in_microseconds(array)?))
     }
 }
 

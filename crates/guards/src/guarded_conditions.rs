@@ -20,8 +20,8 @@ use datafusion::physical_plan::joins::{
 };
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
-use super::integer_overflow::arithmetic::checked_operators;
 use super::lossy_casts::loses;
+use super::overflow::arithmetic::checked_operators;
 use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_around};
 
 pub(super) const GUARD: Guard = Guard {

@@ -11,7 +11,7 @@
 //! are in [`rewrite`], which runs before a statement is planned.
 //!
 //! Read `guard.rs` first, and then a short guard such as `piecewise_merge_join.rs`. Files that several guards share:
-//! `chain`, `comparisons`, `exact`, `outer_types`, `wide_sums`, [`wrapped_functions`], [`sql_types`],
+//! `chain`, `columnar_values`, `comparisons`, `exact`, `outer_types`, `wide_sums`, [`wrapped_functions`], [`sql_types`],
 //! [`column_names`] and `forgetful`. This crate must not use our other crates.
 
 use std::ops::ControlFlow;
@@ -29,6 +29,7 @@ mod at_time_zone;
 mod bounds_of_min_max;
 mod chain;
 pub mod column_names;
+mod columnar_values;
 mod comparisons;
 mod computed_keys;
 mod conditions_of_aggregates;
@@ -55,8 +56,8 @@ mod forgetful;
 mod functional_dependencies;
 mod guard;
 mod guarded_conditions;
+mod hours_without_minutes;
 mod in_lists;
-pub mod integer_overflow;
 mod intervals;
 mod limit_below_aggregate;
 mod lossy_casts;
@@ -78,6 +79,7 @@ mod order_of_offset;
 mod order_of_unions;
 mod ordered_aggregates;
 mod outer_types;
+pub mod overflow;
 mod percentiles;
 mod piecewise_merge_join;
 mod plan_node;
@@ -147,8 +149,8 @@ pub const GUARDS: &[Guard] = &[
     float_zeros::GUARD,
     functional_dependencies::GUARD,
     guarded_conditions::GUARD,
+    hours_without_minutes::GUARD,
     in_lists::GUARD,
-    integer_overflow::GUARD,
     limit_below_aggregate::GUARD,
     lossy_casts::GUARD,
     lost_orders::GUARD,
@@ -174,6 +176,7 @@ pub const GUARDS: &[Guard] = &[
     order_of_offset::GUARD,
     order_of_unions::GUARD,
     ordered_aggregates::GUARD,
+    overflow::GUARD,
     percentiles::GUARD,
     piecewise_merge_join::GUARD,
     rounded_scales::GUARD,
@@ -227,7 +230,7 @@ pub fn with_guards(mut builder: SessionStateBuilder) -> Result<SessionStateBuild
     min_max_of_floats::install(&mut builder);
     // The other guards of aggregates wrap this one.
     exact_means::install(&mut builder);
-    integer_overflow::install(&mut builder)?;
+    overflow::install(&mut builder)?;
     percentiles::install(&mut builder);
     intervals::install(&mut builder);
     signed_counts::install(&mut builder);

@@ -1,4 +1,4 @@
-//! Keeps the negative of a number apart from the complement of its bits. The functions of [`super::integer_overflow`]
+//! Keeps the negative of a number apart from the complement of its bits. The functions of [`super::overflow`]
 //! stand for negatives, so that DataFusion's simplifier finds none.
 
 use super::{Case, CaseOutcome, Guard};

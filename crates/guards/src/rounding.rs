@@ -12,8 +12,8 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
 };
-use datafusion::scalar::ScalarValue;
 
+use super::columnar_values::mapped;
 use super::wrapped_functions::{Change, changed};
 use super::{Case, CaseOutcome, Guard};
 
@@ -85,21 +85,13 @@ impl Change for Rounding {
         else {
             return inner.invoke_with_args(args);
         };
-        let array = match value {
-            ColumnarValue::Array(array) => Arc::clone(array),
-            ColumnarValue::Scalar(value) => value.to_array()?,
-        };
-        let array = cast(&array, &DataType::Decimal128(digits, places))?;
         let one = 10_i128.pow(u32::from(places.unsigned_abs()));
-        let whole = array.as_primitive::<Decimal128Type>().unary::<_, Decimal128Type>(|it| {
-            it.div_euclid(one) + i128::from(self.up && it.rem_euclid(one) != 0)
-        });
-        let whole = whole.with_data_type(to);
-        Ok(match value {
-            ColumnarValue::Array(_) => ColumnarValue::Array(Arc::new(whole)),
-            ColumnarValue::Scalar(_) => {
-                ColumnarValue::Scalar(ScalarValue::try_from_array(&whole, 0)?)
-            }
+        mapped(value, |array| {
+            let array = cast(array, &DataType::Decimal128(digits, places))?;
+            let whole = array.as_primitive::<Decimal128Type>().unary::<_, Decimal128Type>(|it| {
+                it.div_euclid(one) + i128::from(self.up && it.rem_euclid(one) != 0)
+            });
+            Ok(Arc::new(whole.with_data_type(to)))
         })
     }
 

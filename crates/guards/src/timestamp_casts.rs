@@ -9,10 +9,11 @@ use arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use arrow::error::ArrowError;
 use arrow::util::display::FormatOptions;
 use chrono::{DateTime, Duration, NaiveDateTime, Offset, TimeZone};
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, Operator, binary_expr};
 
+use super::columnar_values::mapped;
 use super::exact::places;
 use super::{Case, CaseOutcome, Guard};
 
@@ -121,13 +122,7 @@ pub(super) fn cast(
     if !differs(&value.data_type(), to) {
         return Ok(None);
     }
-    Ok(Some(match value {
-        ColumnarValue::Array(array) => ColumnarValue::Array(converted(array, to, safe)?),
-        ColumnarValue::Scalar(value) => {
-            let one = converted(&value.to_array()?, to, safe)?;
-            ColumnarValue::Scalar(ScalarValue::try_from_array(&one, 0)?)
-        }
-    }))
+    mapped(value, |array| Ok(converted(array, to, safe)?)).map(Some)
 }
 
 fn converted(array: &ArrayRef, to: &DataType, safe: bool) -> Result<ArrayRef, ArrowError> {

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
     ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
 };
 
+use super::columnar_values::mapped;
 use super::exact::{Number, UnitType, places};
 use super::{Case, CaseOutcome, Guard};
 
@@ -219,28 +220,14 @@ impl ScalarUDFImpl for Instant {
             }
             other => return exec_err!("{NAME} takes dates and timestamps, not {other}"),
         };
-        let counts = match &value {
-            ColumnarValue::Array(array) if *array.data_type() == DataType::Date32 => {
-                cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?
-            }
-            ColumnarValue::Array(array) => cast(array, &DataType::Int64)?,
-            ColumnarValue::Scalar(value) => {
-                let array = value.to_array()?;
-                let array = match array.data_type() {
-                    DataType::Date32 => cast(&array, &DataType::Int32)?,
-                    _ => array,
-                };
-                cast(&array, &DataType::Int64)?
-            }
-        };
-        let counts: Int64Array =
-            counts.as_primitive::<Int64Type>().unary(|count| count.saturating_mul(factor));
-        let instants = cast(&counts, to)?;
-        Ok(match value {
-            ColumnarValue::Array(_) => ColumnarValue::Array(instants),
-            ColumnarValue::Scalar(_) => {
-                ColumnarValue::Scalar(ScalarValue::try_from_array(&instants, 0)?)
-            }
+        mapped(value, |array| {
+            let counts = match array.data_type() {
+                DataType::Date32 => cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?,
+                _ => cast(array, &DataType::Int64)?,
+            };
+            let counts: Int64Array =
+                counts.as_primitive::<Int64Type>().unary(|count| count.saturating_mul(factor));
+            Ok(cast(&counts, to)?)
         })
     }
 }

@@ -9,8 +9,8 @@ use chrono::{DateTime, Datelike, Days, NaiveDate};
 use datafusion::common::Result;
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF};
-use datafusion::scalar::ScalarValue;
 
+use super::columnar_values::mapped;
 use super::date_trunc;
 use super::exact::places;
 use super::wrapped_functions::{Change, changed};
@@ -67,24 +67,16 @@ impl Change for Truncated {
         if unit == TimeUnit::Nanosecond {
             return date_trunc::invoke(inner, args);
         }
-        let array = match value {
-            ColumnarValue::Array(array) => Arc::clone(array),
-            ColumnarValue::Scalar(value) => value.to_array()?,
-        };
         let day = 86_400 * 10_i64.pow(places(unit).unsigned_abs());
-        let counts = cast(&array, &DataType::Int64)?;
-        let counts = counts.as_primitive::<Int64Type>();
-        // A day beyond the calendar keeps its timestamp at midnight.
-        let starts = counts.unary::<_, Int64Type>(|count| {
-            let days = count.div_euclid(day);
-            truncated(days, first).unwrap_or(days).saturating_mul(day)
-        });
-        let starts = cast(&starts, array.data_type())?;
-        Ok(match value {
-            ColumnarValue::Array(_) => ColumnarValue::Array(starts),
-            ColumnarValue::Scalar(_) => {
-                ColumnarValue::Scalar(ScalarValue::try_from_array(&starts, 0)?)
-            }
+        mapped(value, |array| {
+            let counts = cast(array, &DataType::Int64)?;
+            let counts = counts.as_primitive::<Int64Type>();
+            // A day beyond the calendar keeps its timestamp at midnight.
+            let starts = counts.unary::<_, Int64Type>(|count| {
+                let days = count.div_euclid(day);
+                truncated(days, first).unwrap_or(days).saturating_mul(day)
+            });
+            Ok(cast(&starts, array.data_type())?)
         })
     }
 }

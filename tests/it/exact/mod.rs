@@ -4,6 +4,7 @@
 
 mod columns;
 mod conditions;
+mod decimal_results;
 mod digits;
 mod means;
 mod random;

@@ -13,7 +13,7 @@ use datafusion::physical_plan::expressions::{
     NotExpr, TryCastExpr,
 };
 use datafusion::sql::unparser::Unparser;
-use sluicegate_guards::integer_overflow::arithmetic::{Operands, operands};
+use sluicegate_guards::overflow::arithmetic::{Operands, operands};
 
 /// Formats an expression of a plan in SQL: `reverse(b) = 'y'`, not `reverse(b@1) = y`.
 #[must_use]

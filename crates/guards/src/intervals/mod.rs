@@ -18,7 +18,7 @@ use arrow::datatypes::{
     IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, IntervalYearMonthType, TimeUnit,
 };
 use arrow::error::ArrowError;
-use datafusion::common::{DFSchema, Result, ScalarValue, exec_err, internal_err};
+use datafusion::common::{DFSchema, Result, exec_err, internal_err};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{
@@ -30,6 +30,7 @@ pub(super) use self::arithmetic::GUARD as ARITHMETIC;
 pub(super) use self::fields::{GUARD as PARTS, of_duration};
 pub(super) use self::ordered::{GUARD as ORDERED, ordered};
 pub(super) use self::sums::GUARD as SUMS;
+use super::columnar_values::mapped;
 use super::exact::places;
 use super::{Case, CaseOutcome, Guard};
 
@@ -188,21 +189,16 @@ impl ScalarUDFImpl for SpanFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let convert = |array: &ArrayRef| -> Result<ArrayRef> {
+        let [value] = args.args.as_slice() else {
+            return exec_err!("{} takes an interval", self.name());
+        };
+        mapped(value, |array| {
             let lengths = lengths(array)?;
             Ok(match self.convert {
                 Convert::Length => Arc::new(lengths),
                 Convert::Interval => Arc::new(intervals(&lengths)?),
             })
-        };
-        match args.args.as_slice() {
-            [ColumnarValue::Array(array)] => convert(array).map(ColumnarValue::Array),
-            [ColumnarValue::Scalar(value)] => {
-                let one = convert(&value.to_array()?)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&one, 0)?))
-            }
-            _ => exec_err!("{} takes an interval", self.name()),
-        }
+        })
     }
 }
 

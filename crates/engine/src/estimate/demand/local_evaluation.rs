@@ -12,7 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use sluicegate_costmodel::Terms;
-use sluicegate_guards::integer_overflow::arithmetic::checked_operators;
+use sluicegate_guards::overflow::arithmetic::checked_operators;
 
 use super::{selectivity, table_rows};
 use crate::scan::s3_scan::as_select_scan;

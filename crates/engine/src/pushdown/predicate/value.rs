@@ -9,7 +9,7 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::expressions::{
     CaseExpr, CastExpr, Column, Literal as PhysicalLiteral,
 };
-use sluicegate_guards::integer_overflow::arithmetic::{Operands, operands};
+use sluicegate_guards::overflow::arithmetic::{Operands, operands};
 use sluicegate_s3select::capabilities::{Exactness, Operation, TypeClass};
 use sluicegate_s3select::dialect::ast::{
     BinaryOp, Expr, Function, Literal, Name, PathStep, Type, UnaryOp,

@@ -113,18 +113,22 @@ pub(in super::super) fn not_a_condition(kind: &str) -> Description {
 
 /// Rewords `Int64Array overflow on abs(-9223372036854775808)` and `Overflow happened on: 9 + 9`.
 fn overflow(text: &str) -> Option<Description> {
+    const DECIMAL: &str =
+        "No DECIMAL has more than 38 digits: CAST to DOUBLE, or round the numbers to fewer places.";
+    const WIDER: &str = "CAST to a wider type, such as DECIMAL(38, 0) or DOUBLE.";
+    let hint = if text.contains(" in DECIMAL") { DECIMAL } else { WIDER };
     let message = if let Some((before, call)) = text.split_once("Array overflow on ") {
         let kind = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
         format!("{call} is beyond the values of {kind}")
     } else {
         let (_, call) = text.split_once("Overflow happened on")?;
-        format!("{} is beyond the values of its type", call.trim_start_matches([':', ' ']))
+        let call = call.trim_start_matches([':', ' ']);
+        match call.strip_suffix(" in DECIMAL") {
+            Some(call) => format!("{call} has more than 38 digits"),
+            None => format!("{call} is beyond the values of its type"),
+        }
     };
-    Some(description(
-        ErrorKind::Data,
-        message,
-        "CAST to a wider type, such as DECIMAL(38, 0) or DOUBLE.",
-    ))
+    Some(description(ErrorKind::Data, message, hint))
 }
 
 /// Rewords `compound identifier: ["a", "b", "c", "d", "e"]`.

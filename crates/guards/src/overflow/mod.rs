@@ -1,7 +1,7 @@
-//! Makes results of whole numbers that do not fit their type an error.
+//! Makes results of whole numbers and decimals that do not fit their type an error.
 //!
-//! `arithmetic` replaces `+`, `-` and `*` of whole numbers by functions that check, and `sums` replaces SUM.
-//! `decimal_sums` has those of DECIMAL.
+//! `arithmetic` replaces operators by functions that check, and `sums` replaces SUM. `decimals` finds the operators of
+//! decimals that need a check, and `decimal_sums` has the sums of decimals.
 
 use datafusion::common::Result;
 use datafusion::execution::SessionStateBuilder;
@@ -10,13 +10,14 @@ use super::{Case, CaseOutcome, Guard};
 
 pub mod arithmetic;
 mod decimal_sums;
+mod decimals;
 mod sums;
 
 pub(super) const GUARD: Guard = Guard {
-    title: "Whole numbers wrap around where they exceed their type",
+    title: "Whole numbers wrap around where they exceed their type, and decimals lose digits",
     upstream: &[],
-    ours: "`9223372036854775807 + 1`, a SUM of BIGINT beyond 64 bits, and a SUM of DECIMAL beyond 38 digits are errors. `CAST(x AS DECIMAL(38, 0))` computes \
-           with more digits.",
+    ours: "`9223372036854775807 + 1`, a SUM of BIGINT beyond 64 bits, and results and sums of DECIMAL beyond 38 digits are \
+           errors. `CAST(x AS DECIMAL(38, 0))` computes whole numbers with more digits.",
     cases: &[
         Case {
             setup: &[],
@@ -83,6 +84,27 @@ pub(super) const GUARD: Guard = Guard {
                  (VALUES ('99999999999999999999999999999999999999'), ('99999999999999999999999999999999999999')) t(x)"],
             sql: "SELECT sum(x) FROM digits",
             right: CaseOutcome::Error("a sum in DECIMAL(38, 0)"),
+            theirs: CaseOutcome::Varies,
+        },
+        Case {
+            setup: &["CREATE TABLE digits AS SELECT CAST(x AS DECIMAL(38,0)) AS x FROM \
+                 (VALUES ('99999999999999999999999999999999999999'), ('1'), (NULL)) t(x)"],
+            sql: "SELECT x + 1 FROM digits",
+            right: CaseOutcome::Error("99999999999999999999999999999999999999 + 1"),
+            theirs: CaseOutcome::Varies,
+        },
+        Case {
+            setup: &["CREATE TABLE digits AS SELECT CAST(x AS DECIMAL(38,0)) AS x FROM \
+                 (VALUES ('99999999999999999999999999999999999999'), ('1'), (NULL)) t(x)"],
+            sql: "SELECT x * x FROM digits",
+            right: CaseOutcome::Error("99999999999999999999999999999999999999 * 9999"),
+            theirs: CaseOutcome::Varies,
+        },
+        Case {
+            setup: &["CREATE TABLE digits AS SELECT CAST(x AS DECIMAL(38,0)) AS x FROM \
+                 (VALUES ('12345678901234567890123456789012345'), ('1'), (NULL)) t(x)"],
+            sql: "SELECT x / CAST(1 AS DECIMAL(1,0)) FROM digits",
+            right: CaseOutcome::Error("12345678901234567890123456789012345 / 1"),
             theirs: CaseOutcome::Varies,
         },
     ],

@@ -1,7 +1,8 @@
-//! `+`, `-` and `*` of whole numbers as a function whose results fit the type.
+//! `+`, `-`, `*` of whole numbers and `+`, `-`, `*`, `/` of decimals as a function whose results fit the type.
 //!
-//! A chain such as `a + b - c` is one call, `checked('+-', a, b, c)`, which is computed from left to right. DataFusion
-//! derives the names and types of nested calls in quadratic time.
+//! A chain of whole numbers such as `a + b - c` is one call, `checked('+-', a, b, c)`, which is computed from left to
+//! right. DataFusion derives the names and types of nested calls in quadratic time. Decimals have a call for each
+//! operator that may exceed the digits of its type.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -13,11 +14,12 @@ use arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{
-    DFSchema, Result, internal_datafusion_err, plan_datafusion_err, plan_err,
+    DFSchema, Result, internal_datafusion_err, internal_err, plan_datafusion_err, plan_err,
 };
 use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::interval_arithmetic::Interval;
+use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
@@ -29,6 +31,7 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::scalar::ScalarValue;
 
+use super::decimals;
 use crate::comparisons::rewritten;
 
 /// Adds the function and the rule to a session that is being built.
@@ -36,7 +39,7 @@ pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
     let analysis = &mut builder.analyzer().get_or_insert_with(Analyzer::new).rules;
     let coercion = analysis.iter().position(|rule| rule.name() == "type_coercion");
     let coercion = coercion.ok_or_else(|| internal_datafusion_err!("there is no type_coercion"))?;
-    analysis.insert(coercion + 1, Arc::new(CheckIntegers));
+    analysis.insert(coercion + 1, Arc::new(CheckedArithmetic));
     builder.scalar_functions().get_or_insert_default().push(Arc::clone(&FUNCTION));
     Ok(())
 }
@@ -52,23 +55,29 @@ fn letter(op: Operator) -> Option<char> {
         Operator::Plus => Some('+'),
         Operator::Minus => Some('-'),
         Operator::Multiply => Some('*'),
+        Operator::Divide => Some('/'),
         _ => None,
     }
 }
 
 fn operator(letter: char) -> Option<Operator> {
-    [Operator::Plus, Operator::Minus, Operator::Multiply]
+    [Operator::Plus, Operator::Minus, Operator::Multiply, Operator::Divide]
         .into_iter()
         .find(|op| self::letter(*op) == Some(letter))
 }
 
-/// Replaces operators of whole numbers by calls that check their results.
-#[derive(Debug)]
-struct CheckIntegers;
+/// Returns true for operators of whole numbers whose results may wrap around.
+fn wraps(op: Operator) -> bool {
+    letter(op).is_some() && op != Operator::Divide
+}
 
-impl AnalyzerRule for CheckIntegers {
+/// Replaces operators of whole numbers and decimals by calls that check their results.
+#[derive(Debug)]
+struct CheckedArithmetic;
+
+impl AnalyzerRule for CheckedArithmetic {
     fn name(&self) -> &str {
-        "integer_overflow"
+        "checked_arithmetic"
     }
 
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
@@ -89,19 +98,23 @@ fn concerns(expr: &Expr) -> bool {
     }
 }
 
-/// Replaces a chain of operators of whole numbers by one call.
+/// Replaces a chain of operators of whole numbers by one call, and an operator of decimals by a call of its own.
 fn checked(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let whole = |it: &Expr| it.get_type(schema).ok().filter(DataType::is_integer);
     match expr {
         Expr::Negative(operand) if whole(&operand).is_some() => {
             Transformed::yes(call("-".to_owned(), vec![*operand]))
         }
-        Expr::BinaryExpr(BinaryExpr { ref right, op, .. }) if letter(op).is_some() => {
+        Expr::BinaryExpr(binary) if decimals::may_exceed(&binary, schema) => {
+            let BinaryExpr { left, op, right } = binary;
+            Transformed::yes(call(letter(op).into_iter().collect(), vec![*left, *right]))
+        }
+        Expr::BinaryExpr(BinaryExpr { ref right, op, .. }) if wraps(op) => {
             let Some(data_type) = whole(right) else { return Transformed::no(expr) };
             let is_operand = |it: &Expr| it.get_type(schema).is_ok_and(|it| it == data_type);
             let (mut first, mut links) = (&expr, 0);
             while let Expr::BinaryExpr(BinaryExpr { left, op, right }) = first
-                && letter(*op).is_some()
+                && wraps(*op)
                 && is_operand(right)
             {
                 (first, links) = (left.as_ref(), links + 1);
@@ -176,24 +189,37 @@ impl ScalarUDFImpl for Checked {
         match arg_types {
             [ops, first, rest @ ..]
                 if ops.is_string()
-                    && first.is_integer()
-                    && rest.iter().all(|other| other == first) =>
+                    && ((first.is_integer() && rest.iter().all(|other| other == first))
+                        || (first.is_decimal() && rest.iter().all(DataType::is_decimal))) =>
             {
                 Ok(arg_types.to_vec())
             }
-            _ => plan_err!("`checked` takes operators as a text, and whole numbers of one type"),
+            _ => plan_err!(
+                "`checked` takes operators as a text, and whole numbers of one type or two decimals"
+            ),
         }
     }
 
-    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
-        Ok(arg_types.get(1).cloned().unwrap_or(DataType::Null))
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        internal_err!("the type of `checked` depends on the operators")
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        let types: Vec<DataType> =
-            args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        let (ops, operands) = match (args.scalar_arguments, args.arg_fields) {
+            ([Some(ops), ..], [_, operands @ ..]) => (ops.try_as_str().flatten(), operands),
+            _ => (None, args.arg_fields),
+        };
+        let op = ops.and_then(|ops| operator(ops.chars().next()?));
+        let data_type = match (operands, op) {
+            ([left, right], Some(op)) if left.data_type().is_decimal() => {
+                BinaryTypeCoercer::new(left.data_type(), &op, right.data_type())
+                    .get_result_type()?
+            }
+            ([first, ..], Some(_)) => first.data_type().clone(),
+            _ => return plan_err!("`checked` takes operators as a literal, and operands"),
+        };
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), self.return_type(&types)?, nullable)))
+        Ok(Arc::new(Field::new(self.name(), data_type, nullable)))
     }
 
     fn is_strict(&self) -> bool {
@@ -232,12 +258,15 @@ fn computed(left: &ColumnarValue, op: char, right: &ColumnarValue) -> Result<Col
     of_datums(&[left, right], |operands| {
         let [left, right] = operands else { return plan_err!("`{op}` has two operands") };
         let (left, right) = (left.as_ref(), right.as_ref());
-        Ok(match op {
+        let result = match op {
             '+' => numeric::add(left, right)?,
             '-' => numeric::sub(left, right)?,
             '*' => numeric::mul(left, right)?,
+            '/' => numeric::div(left, right)?,
             _ => return plan_err!("`{op}` is no operator of `checked`"),
-        })
+        };
+        decimals::check(result.as_ref(), left, op, right)?;
+        Ok(result)
     })
 }
 
@@ -305,14 +334,13 @@ pub fn operands(expr: &dyn PhysicalExpr) -> Option<Operands> {
     }
 }
 
-/// Returns the call if a physical expression stands for operators of whole numbers.
+/// Returns the call if a physical expression stands for operators.
 fn as_checked(expr: &dyn PhysicalExpr) -> Option<&ScalarFunctionExpr> {
     let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
     call.fun().inner().is::<Checked>().then_some(call)
 }
 
-/// Returns the number of operators of whole numbers in a physical expression whose results are checked: 0 if it is no
-/// such call.
+/// Returns the number of operators in a physical expression whose results are checked: 0 if it is no such call.
 #[must_use]
 pub fn checked_operators(expr: &dyn PhysicalExpr) -> usize {
     as_checked(expr).map_or(0, |call| call.args().len().saturating_sub(2).max(1))

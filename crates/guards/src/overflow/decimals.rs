@@ -1,0 +1,153 @@
+//! `+`, `-`, `*` and `/` of decimals whose results may have more digits than any decimal.
+//!
+//! A result type has enough digits for all results, up to 38 (76 for DECIMAL256). At 38, the type is capped:
+//! DataFusion returns the 39th digit, too, and prints the value without its last one.
+
+use arrow::array::{Array, AsArray, Datum};
+use arrow::datatypes::{
+    DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
+};
+use arrow::util::display::array_value_to_string;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::{Alias, Cast};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
+use datafusion::scalar::ScalarValue;
+
+use super::arithmetic::overflow;
+
+/// Upper bounds of a number's digits before and after the point. `before` is negative if zeros follow the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Digits {
+    before: i16,
+    after: i16,
+}
+
+impl Digits {
+    fn total(self) -> i16 {
+        self.before + self.after
+    }
+
+    fn from_type(data_type: &DataType) -> Option<Self> {
+        let whole = |before| Some(Self { before, after: 0 });
+        match data_type {
+            DataType::Int8 | DataType::UInt8 => whole(3),
+            DataType::Int16 | DataType::UInt16 => whole(5),
+            DataType::Int32 | DataType::UInt32 => whole(10),
+            DataType::Int64 => whole(19),
+            DataType::UInt64 => whole(20),
+            DataType::Decimal32(digits, places)
+            | DataType::Decimal64(digits, places)
+            | DataType::Decimal128(digits, places)
+            | DataType::Decimal256(digits, places) => {
+                let after = i16::from(*places);
+                Some(Self { before: i16::from(*digits) - after, after })
+            }
+            _ => None,
+        }
+    }
+
+    fn from_literal(value: &ScalarValue) -> Option<Self> {
+        let Self { after, .. } = Self::from_type(&value.data_type())?;
+        // The longest text of a number has 76 digits.
+        let count = |text: String| text.trim_start_matches(['-', '0']).len() as i16;
+        let total = match value {
+            ScalarValue::Decimal32(value, ..) => count(value.as_ref()?.to_string()),
+            ScalarValue::Decimal64(value, ..) => count(value.as_ref()?.to_string()),
+            ScalarValue::Decimal128(value, ..) => count(value.as_ref()?.to_string()),
+            ScalarValue::Decimal256(value, ..) => count(value.as_ref()?.to_string()),
+            whole => count(whole.to_string()),
+        };
+        Some(Self { before: total - after, after })
+    }
+
+    /// Returns the digits of a decimal or whole number, or `None` for other types.
+    fn from_expr(expr: &Expr, schema: &DFSchema) -> Option<Self> {
+        match expr {
+            Expr::Literal(value, _) if !value.is_null() => Self::from_literal(value),
+            Expr::Alias(Alias { expr, .. }) | Expr::Negative(expr) => Self::from_expr(expr, schema),
+            Expr::Cast(Cast { expr, field }) => {
+                let to = Self::from_type(field.data_type())?;
+                // A value that is rounded may get one more digit.
+                let from = Self::from_expr(expr, schema)
+                    .map_or(to.before, |from| from.before + i16::from(from.after > to.after));
+                Some(Self { before: from.min(to.before), after: to.after })
+            }
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+                let both = (Self::from_expr(left, schema)?, Self::from_expr(right, schema)?);
+                let of_type = Self::from_type(&expr.get_type(schema).ok()?)?;
+                Some(Self::from_operator(both.0, *op, both.1, of_type).unwrap_or(of_type))
+            }
+            _ => Self::from_type(&expr.get_type(schema).ok()?),
+        }
+    }
+
+    /// Returns the digits of a result, or `None` for other operators.
+    fn from_operator(left: Self, op: Operator, right: Self, result: Self) -> Option<Self> {
+        let before = match op {
+            Operator::Plus | Operator::Minus => left.before.max(right.before) + 1,
+            Operator::Multiply => left.before + right.before,
+            // The smallest divisor is one unit of its last place.
+            Operator::Divide => left.before + right.after,
+            _ => return None,
+        };
+        Some(Self { before, after: result.after })
+    }
+}
+
+/// Returns true if an operator of decimals may have a result with more digits than a decimal of its kind can have.
+pub(super) fn may_exceed(expr: &BinaryExpr, schema: &DFSchema) -> bool {
+    let BinaryExpr { left, op, right } = expr;
+    let whole = Expr::BinaryExpr(expr.clone());
+    let Ok(data_type) = whole.get_type(schema) else { return false };
+    let Some(most) = most_digits(&data_type) else { return false };
+    let digits = || {
+        let left = Digits::from_expr(left, schema)?;
+        let right = Digits::from_expr(right, schema)?;
+        Digits::from_operator(left, *op, right, Digits::from_type(&data_type)?)
+    };
+    digits().is_some_and(|digits| digits.total() > most)
+}
+
+/// Returns the number of digits that a decimal of a kind can have, or `None` for other types.
+fn most_digits(data_type: &DataType) -> Option<i16> {
+    Some(i16::from(match data_type {
+        DataType::Decimal32(..) => Decimal32Type::MAX_PRECISION,
+        DataType::Decimal64(..) => Decimal64Type::MAX_PRECISION,
+        DataType::Decimal128(..) => Decimal128Type::MAX_PRECISION,
+        DataType::Decimal256(..) => Decimal256Type::MAX_PRECISION,
+        _ => return None,
+    }))
+}
+
+/// Fails if one of the results has more digits than its type.
+pub(super) fn check(
+    result: &dyn Array,
+    left: &dyn Datum,
+    op: char,
+    right: &dyn Datum,
+) -> Result<()> {
+    let row = match result.data_type() {
+        DataType::Decimal32(most, _) => first_beyond::<Decimal32Type>(result, *most),
+        DataType::Decimal64(most, _) => first_beyond::<Decimal64Type>(result, *most),
+        DataType::Decimal128(most, _) => first_beyond::<Decimal128Type>(result, *most),
+        DataType::Decimal256(most, _) => first_beyond::<Decimal256Type>(result, *most),
+        _ => None,
+    };
+    let Some(row) = row else { return Ok(()) };
+    let text = |operand: &dyn Datum| {
+        let (array, is_scalar) = operand.get();
+        array_value_to_string(array, if is_scalar { 0 } else { row })
+    };
+    overflow(format!("Overflow happened on: {} {op} {} in DECIMAL", text(left)?, text(right)?))
+}
+
+/// Returns the first row whose value has more digits.
+fn first_beyond<T: DecimalType>(result: &dyn Array, most: u8) -> Option<usize> {
+    let result = result.as_primitive::<T>();
+    let fits = |value: T::Native| T::is_valid_decimal_precision(value, most);
+    // Behind NULL is any value, so the rows are walked only if some value does not fit.
+    if result.values().iter().all(|value| fits(*value)) {
+        return None;
+    }
+    (0..result.len()).find(|row| result.is_valid(*row) && !fits(result.value(*row)))
+}
