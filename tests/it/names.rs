@@ -89,6 +89,9 @@ async fn declared_columns_are_found_whatever_their_capitals() {
                 )
             };
             rows(&engine, &create("Id INT, \"full name\" VARCHAR, other INT")).await;
+            let note =
+                "the object has no column `other`, so it is NULL; there are `Full Name`, `Id`";
+            assert_eq!(engine.take_notes(), [note], "{place}, {scan}");
             for (sql, expected) in [
                 ("SELECT * FROM t WHERE id = 2", r#""2" | "b" | "NULL""#),
                 ("SELECT \"full name\" FROM t WHERE \"full name\" <> 'b'", r#""a""#),

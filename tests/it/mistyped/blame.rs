@@ -78,6 +78,18 @@ fn columns_with_one_name_are_named_as_they_are_typed() {
             ["column a is declared twice", "another name"],
         ),
         (
+            "create table e (a int); update e set a = 1, A = 2",
+            ["column a is set twice", "SET a = 1, b = 2"],
+        ),
+        (
+            "select * exclude (id) replace (id + 1 as id) from 't.csv'",
+            ["EXCLUDE and REPLACE both name the column id", "The columns are"],
+        ),
+        (
+            "select sum(id) over (order by day range between 5 preceding and current row) from 't.csv'",
+            ["RANGE 5 has no unit, and day is a date", "INTERVAL '5' DAY"],
+        ),
+        (
             "select count(*) from 't.csv' group by 1",
             ["an aggregate cannot stand in GROUP BY, and 1 is count(*)", "HAVING"],
         ),

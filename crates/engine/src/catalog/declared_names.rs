@@ -13,14 +13,15 @@ use datafusion::datasource::listing::ListingTable;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::catalog::formats::S3Format;
+use crate::context::notes::{Notes, some_of};
 use crate::{ErrorKind, UserError};
 use sluicegate_guards::column_names::is_same;
 
 /// The maximum number of objects that are inspected if the first lacks a declared column.
 const MOST: usize = 8;
 
-/// Maps column names in the files to declared names, where they differ. The table must be one that finds columns by
-/// name.
+/// Maps column names in the files to declared names, where they differ. Columns that no file has are NULL, which a note
+/// states. The table must be one that finds columns by name.
 ///
 /// # Errors
 ///
@@ -36,8 +37,8 @@ pub(crate) async fn in_files(
     let format = table.options().format.downcast_ref::<S3Format>();
     let Some(format) = format else { return Ok(HashMap::new()) };
     let mut there = BTreeSet::new();
-    let with_data = objects.iter().filter(|object| object.size > 0);
-    for object in with_data.take(MOST) {
+    let with_data: Vec<&ObjectMeta> = objects.iter().filter(|object| object.size > 0).collect();
+    for object in with_data.iter().take(MOST) {
         let Some(looking) = format.looking_at(object) else { continue };
         there.extend(names(state, &looking, &store, object).await);
         if declared.iter().all(|name| there.contains(name)) {
@@ -45,14 +46,27 @@ pub(crate) async fn in_files(
         }
     }
     let mut called = HashMap::new();
+    let mut missing = Vec::new();
     for name in declared.iter().filter(|name| !there.contains(*name)) {
         let meant: Vec<&String> =
             there.iter().filter(|it| is_same(it, name) && !declared.contains(it)).collect();
         match meant.as_slice() {
-            [] => {}
+            [] => missing.push(name),
             [one] => drop(called.insert((*one).clone(), name.clone())),
             [one, other, ..] => return Err(ambiguous(name, one, other)),
         }
+    }
+    // Nothing is known of objects that cannot be read.
+    if !missing.is_empty() && !there.is_empty() {
+        let what = match with_data.len() {
+            1 => "the object has no column".to_owned(),
+            all @ ..=MOST => format!("none of the {all} objects has a column"),
+            _ => format!("none of the first {MOST} objects has a column"),
+        };
+        let there: Vec<&String> = there.iter().collect();
+        let note =
+            format!("{what} {}, so it is NULL; there are {}", some_of(&missing), some_of(&there));
+        state.config().get_extension::<Notes>().unwrap_or_default().add(note);
     }
     Ok(called)
 }

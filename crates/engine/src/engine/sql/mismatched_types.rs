@@ -247,34 +247,39 @@ fn number_as_date(expr: &Expr, into: &DataType, schema: &DFSchema) -> Result<()>
     .into())
 }
 
-/// Refuses RANGE with an offset if the rows are ordered by a text or a boolean.
+/// Refuses RANGE with an offset if the rows are ordered by a text or a boolean, or with a number if they are ordered by
+/// a date or a time, where DataFusion would count months.
 fn range(window: &WindowFunction, schema: &DFSchema) -> Result<()> {
     let frame = &window.params.window_frame;
-    let has_distance = |bound: &WindowFrameBound| match bound {
+    let distance = |bound: &WindowFrameBound| match bound {
         WindowFrameBound::Preceding(distance) | WindowFrameBound::Following(distance) => {
-            !distance.is_null()
+            (!distance.is_null()).then(|| distance.to_string())
         }
-        WindowFrameBound::CurrentRow => false,
+        WindowFrameBound::CurrentRow => None,
     };
-    if frame.units != WindowFrameUnits::Range
-        || !has_distance(&frame.start_bound) && !has_distance(&frame.end_bound)
-    {
+    let bounds = [&frame.start_bound, &frame.end_bound].into_iter().filter_map(distance);
+    let distances: Vec<String> = bounds.collect();
+    if frame.units != WindowFrameUnits::Range || distances.is_empty() {
         return Ok(());
     }
     let Some(key) = window.params.order_by.first() else { return Ok(()) };
     let Ok(kind) = key.expr.get_type(schema) else { return Ok(()) };
-    if !kind.is_string() && kind != DataType::Boolean {
-        return Ok(());
-    }
-    Err(UserError {
-        kind: ErrorKind::Plan,
-        message: format!(
-            "RANGE with a distance needs a number or a time in ORDER BY, and {} is a text",
-            short(&key.expr)
+    let number = distances.iter().find(|distance| distance.parse::<f64>().is_ok());
+    let name = short(&key.expr);
+    let (message, hint) = match (kind, number) {
+        (kind, _) if kind.is_string() || kind == DataType::Boolean => (
+            format!(
+                "RANGE with a distance needs a number or a time in ORDER BY, and {name} is a text"
+            ),
+            "Count rows instead: ROWS BETWEEN 1 PRECEDING AND CURRENT ROW.".to_owned(),
         ),
-        hint: Some("Count rows instead: ROWS BETWEEN 1 PRECEDING AND CURRENT ROW.".to_owned()),
-    }
-    .into())
+        (kind, Some(number)) if kind.is_temporal() => (
+            format!("RANGE {number} has no unit, and {name} is a date or a time"),
+            format!("Write RANGE INTERVAL '{number}' DAY."),
+        ),
+        _ => return Ok(()),
+    };
+    Err(UserError { kind: ErrorKind::Plan, message, hint: Some(hint) }.into())
 }
 
 /// Formats an expression: columns without their tables, literals without their types.

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | parse | `nesting`, `from_first`, `token_rewrites`, `number_literals`, `interval_units`, `copy_options`, `inferred_format`, `filter_clauses` |
 //! | statements of our own | `summarize`, `show_tables`, `show_columns` |
-//! | refuse statements | `unsupported_clauses`, `foreign_statements`, `declared_twice`, `repeated_options`, `grouped_aggregates`, `calls`, `file_writes` |
+//! | refuse statements | `unsupported_clauses`, `foreign_dates`, `foreign_statements`, `declared_twice`, `repeated_options`, `grouped_aggregates`, `calls`, `file_writes` |
 //! | add notes | `text_lengths` |
 //! | rewrite statements | `named_columns`, `equivalent_forms` (`like_lists`, `top`), `function_synonyms`, `copy_format` |
 //! | plan again after an error | `restricted_stars`, `unquoted_names`, `outer_fields` |
@@ -30,6 +30,7 @@ pub(crate) mod equivalent_forms;
 pub(crate) mod expanded_functions;
 pub(crate) mod file_writes;
 pub(crate) mod filter_clauses;
+pub(crate) mod foreign_dates;
 pub(crate) mod foreign_statements;
 pub(crate) mod from_first;
 pub(crate) mod function_synonyms;

@@ -205,8 +205,10 @@ fn unmark(options: &mut WildcardAdditionalOptions, mark: &str) -> bool {
 
 /// Replaces ILIKE by the columns that it excludes, and names the columns of REPLACE exactly.
 fn restrict(options: &mut WildcardAdditionalOptions, names: &[&str]) -> Result<(), UserError> {
+    let hidden: Vec<String> =
+        excluded(options).into_iter().filter_map(|name| named(name, names)).collect();
     if let Some(replace) = &mut options.opt_replace {
-        name_replaced(replace, names)?;
+        name_replaced(replace, names, &hidden)?;
     }
     let Some(pattern) = options.opt_ilike.take().map(|ilike| ilike.pattern) else { return Ok(()) };
     let texts = StringArray::from(names.to_vec());
@@ -228,8 +230,12 @@ fn restrict(options: &mut WildcardAdditionalOptions, names: &[&str]) -> Result<(
     Ok(())
 }
 
-/// Gives the columns of REPLACE the names that they have in the table.
-fn name_replaced(replace: &mut ReplaceSelectItem, names: &[&str]) -> Result<(), UserError> {
+/// Gives the columns of REPLACE the names that they have in the table. `hidden` are those of EXCLUDE.
+fn name_replaced(
+    replace: &mut ReplaceSelectItem,
+    names: &[&str],
+    hidden: &[String],
+) -> Result<(), UserError> {
     let mut before: Vec<String> = Vec::new();
     for item in &mut replace.items {
         let typed = item.column_name.value.clone();
@@ -250,6 +256,9 @@ fn name_replaced(replace: &mut ReplaceSelectItem, names: &[&str]) -> Result<(), 
         };
         if before.contains(&name) {
             return Err(told(format!("* REPLACE names the column {name} twice"), names));
+        }
+        if hidden.contains(&name) {
+            return Err(told(format!("* EXCLUDE and REPLACE both name the column {name}"), names));
         }
         before.push(name.clone());
         item.column_name = Ident::with_quote('"', name);

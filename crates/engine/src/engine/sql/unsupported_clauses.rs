@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, GroupByExpr, Insert, JoinConstraint, JoinOperator,
-    LimitClause, LockType, OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor,
-    TableWithJoins, UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
+    ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, GroupByExpr, Insert, JoinConstraint, JoinOperator, LimitClause, LockType,
+    OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
+    UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
 };
 
 use crate::context::error::{ErrorKind, UserError};
+use crate::engine::sql::foreign_dates;
 use crate::engine::sql::foreign_statements::instead_of;
 
 /// Checks a statement.
@@ -314,9 +315,7 @@ impl Visitor for UnsupportedClauses {
         }
     }
 
-    /// Refuses dates without quotes, which are differences of numbers that are compared with the days since 1970.
-    /// Refuses formats without `%`, which give the same text for every date. Also refuses intervals with a range of
-    /// units, texts with N, and `*` in aggregates.
+    /// Refuses dates and formats of other systems, intervals with a range of units, texts with N, and `*` in aggregates.
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<UserError> {
         match expr {
             Expr::Interval(interval) if interval.last_field.is_some() => {
@@ -365,25 +364,10 @@ impl Visitor for UnsupportedClauses {
         if let Some(told) = star(expr) {
             return ControlFlow::Break(told);
         }
-        if let Expr::Function(call) = expr
-            && let Some(told) = format_of_others(call)
-        {
-            return ControlFlow::Break(told);
+        match foreign_dates::error(expr) {
+            Some(told) => ControlFlow::Break(told),
+            None => ControlFlow::Continue(()),
         }
-        let date = match expr {
-            Expr::BinaryOp { left, op, right } if is_comparison(op) => date(left).or(date(right)),
-            Expr::Between { low, high, .. } => date(low).or(date(high)),
-            Expr::InList { list, .. } => list.iter().find_map(date),
-            _ => None,
-        };
-        let Some(date) = date else { return ControlFlow::Continue(()) };
-        ControlFlow::Break(UserError {
-            kind: ErrorKind::Plan,
-            message: format!("{date} without quotes is a difference of three numbers"),
-            hint: Some(format!(
-                "Write DATE '{date}'; put what is to be subtracted in parentheses."
-            )),
-        })
     }
 }
 
@@ -476,98 +460,6 @@ fn is_without_condition(tables: &TableWithJoins) -> bool {
     })
 }
 
-/// Functions that format or parse a date; some accept several formats.
-const FORMATTING: [&str; 9] = [
-    "to_char",
-    "date_format",
-    "to_date",
-    "to_timestamp",
-    "to_timestamp_seconds",
-    "to_timestamp_millis",
-    "to_timestamp_micros",
-    "to_timestamp_nanos",
-    "to_unixtime",
-];
-
-/// Format patterns of PostgreSQL and others, with those of strftime, the longer ones first.
-const PATTERNS: [(&str, &str); 16] = [
-    ("yyyy", "%Y"),
-    ("month", "%B"),
-    ("hh24", "%H"),
-    ("hh12", "%I"),
-    ("mon", "%b"),
-    ("day", "%A"),
-    ("ddd", "%j"),
-    ("yy", "%y"),
-    ("mm", "%m"),
-    ("dd", "%d"),
-    ("dy", "%a"),
-    ("hh", "%H"),
-    ("mi", "%M"),
-    ("ss", "%S"),
-    ("ms", "%3f"),
-    ("am", "%p"),
-];
-
-/// Returns the error for a format without any `%`, with an equivalent format.
-fn format_of_others(call: &Function) -> Option<UserError> {
-    let name = call.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
-    let FunctionArguments::List(arguments) = &call.args else { return None };
-    let (true, [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(format)))]) =
-        (FORMATTING.contains(&name.as_str()), arguments.args.as_slice())
-    else {
-        return None;
-    };
-    let Value::SingleQuotedString(format) = &format.value else { return None };
-    if format.contains('%') || format.is_empty() {
-        return None;
-    }
-    let (mut meant, mut rest) = (String::new(), format.as_str());
-    while let Some(first) = rest.chars().next() {
-        let known = PATTERNS.iter().find(|(theirs, _)| {
-            rest.get(..theirs.len()).is_some_and(|start| start.eq_ignore_ascii_case(theirs))
-        });
-        let (added, length) = match known {
-            Some((theirs, ours)) => (*ours, theirs.len()),
-            None => (&rest[..first.len_utf8()], first.len_utf8()),
-        };
-        meant.push_str(added);
-        rest = &rest[length..];
-    }
-    let meant = if meant.contains('%') { meant } else { "%Y-%m-%d".to_owned() };
-    Some(UserError {
-        kind: ErrorKind::Plan,
-        message: format!("the format '{format}' of {name} has no %"),
-        hint: Some(format!("Formats are those of strftime: '{meant}'.")),
-    })
-}
-
-fn is_comparison(op: &BinaryOperator) -> bool {
-    use BinaryOperator as Op;
-    matches!(op, Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq)
-}
-
-/// Returns the date that subtracted numbers look like: the year, month and day.
-fn date(expr: &Expr) -> Option<String> {
-    let minus = |expr| match expr {
-        &Expr::BinaryOp { ref left, op: BinaryOperator::Minus, ref right } => Some((left, right)),
-        _ => None,
-    };
-    let digits = |expr: &Expr, length: usize| match expr {
-        Expr::Value(value) => match &value.value {
-            Value::Number(digits, _) if digits.len() == length => Some(digits.clone()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let (before, day) = minus(expr)?;
-    let (year, month) = minus(before)?;
-    let (year, month, day) = (digits(year, 4)?, digits(month, 2)?, digits(day, 2)?);
-    let is_in =
-        |text: &str, most: u32| text.parse().is_ok_and(|number| (1..=most).contains(&number));
-    (is_in(&month, 12) && is_in(&day, 31)).then(|| format!("{year}-{month}-{day}"))
-}
-
 #[cfg(test)]
 mod tests {
     use datafusion::sql::parser::DFParser;
@@ -612,21 +504,6 @@ mod tests {
                 expected.as_deref(),
                 "{sql}"
             );
-        }
-    }
-
-    #[test]
-    fn dates_have_quotes() {
-        for condition in [
-            "day > 2024-01-15",
-            "2024-01-15 = day",
-            "day BETWEEN 2024-01-15 AND now()",
-            "NOT day IN ('2024-01-14', 2024-01-15)",
-        ] {
-            let sql = format!("SELECT * FROM t WHERE x AND {condition}");
-            let statement = DFParser::parse_sql(&sql).unwrap().pop_front().unwrap();
-            let said = check(&statement).unwrap_err().to_string();
-            assert!(said.contains("2024-01-15 without quotes"), "{sql}: {said}");
         }
     }
 }
