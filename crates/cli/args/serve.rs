@@ -69,7 +69,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, conflicts_with = "anonymous")]
     pub(crate) signature_v2: bool,
     /// Do not serve, but compare every object with the checksum that was stored with it, list those that
-    /// are damaged, and fail if there are any. Those that were changed by hand since are listed, too, and are no
+    /// are damaged, and fail if there are any. Those that were changed outside the store are listed, too, and are no
     /// failure: their checksum is about other bytes
     #[arg(long, conflicts_with_all = SERVING)]
     pub(crate) scrub: bool,

@@ -84,8 +84,7 @@ fn check(folder: &Path) -> Result<()> {
     let Scrubbed { whole, damaged, changed, unknown, bytes, .. } = scrubbed;
     writeln!(
         out,
-        "{} read; objects as they were stored: {whole}, damaged: {damaged}, changed by hand since: {changed}, \
-         without a checksum: {unknown}",
+        "{} read; objects: {whole} intact, {damaged} damaged, {changed} changed outside the store, {unknown} without a checksum",
         Bytes(bytes)
     )?;
     match damaged {
@@ -127,7 +126,7 @@ fn greeting(args: &ServeArgs, server: &Server, is_given: bool) -> String {
         (" --no-sign-request", " --anonymous")
     } else {
         if is_given {
-            text += "with the key pair of the environment\n";
+            text += "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment\n";
         } else {
             // A new key pair is printed once and stored nowhere.
             text += &format!(

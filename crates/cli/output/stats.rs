@@ -65,7 +65,7 @@ fn requests(counted: &CounterSnapshot) -> String {
 pub(crate) fn planning(counted: &CounterSnapshot) -> Option<String> {
     (counted.requests() > 0).then(|| {
         let (requests, got) = (requests(counted), Bytes(counted.got_bytes));
-        format!("{requests}, {got} fetched, to plan it (counted, beside the estimate)")
+        format!("{requests}, {got} fetched (counted, not part of the estimate)")
     })
 }
 
@@ -143,7 +143,7 @@ cost:     $";
         let counted =
             CounterSnapshot { list: 1, head: 1, got_bytes: 10, ..CounterSnapshot::default() };
         let expected =
-            "2 requests (1 LIST, 1 HEAD), 10 B fetched, to plan it (counted, beside the estimate)";
+            "2 requests (1 LIST, 1 HEAD), 10 B fetched (counted, not part of the estimate)";
         assert_eq!(planning(&counted).as_deref(), Some(expected));
     }
 }

@@ -11,7 +11,7 @@ use datafusion::common::{DataFusionError, config_err, config_namespace};
 
 pub use crate::context::idle_timeout::IdleTimeout;
 use crate::context::index_location::IndexLocation;
-use crate::operators::switch::{Delta, SwitchTarget};
+use crate::context::switch_target::{Delta, SwitchTarget};
 
 /// Declares an option whose values are the strategies of an operator, or `auto` for the cost model's choice.
 macro_rules! strategies {

@@ -12,7 +12,7 @@ use super::{Object, PageRequest, Store};
 /// The bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
 /// The report about an object that was changed.
-const CHANGED: &str = "it was changed by hand since it was stored, and has no checksum any more";
+const CHANGED: &str = "it was changed outside the store, so its checksum is void";
 /// The report about an object with unreadable metadata.
 const UNREADABLE: &str = "its metadata, the attribute user.sluice of the file, cannot be read";
 /// The number of objects per page of the listing.

@@ -43,7 +43,13 @@ impl NoSwitchBaseline {
             }
             Configured::Skyline(_) => BaselineRows::Points(Vec::new()),
             Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => BaselineRows::All(0),
-            _ => BaselineRows::Groups { words: key_words.min(2), keys: HashSet::new() },
+            Configured::Distinct(_)
+            | Configured::GroupBy(_)
+            | Configured::GroupSum(_)
+            | Configured::Having(_)
+            | Configured::HavingExtreme(_) => {
+                BaselineRows::Groups { words: key_words.min(2), keys: HashSet::new() }
+            }
         };
         Some(Self { left, unseen: 0 })
     }
