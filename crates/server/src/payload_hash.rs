@@ -1,6 +1,6 @@
 //! The payload hash of requests without a payload. The hash of a body is verified where the body is received.
 
-use http::{HeaderMap, Method, Request, header};
+use http::{HeaderMap, Request, header};
 use s3s::{S3Error, S3ErrorCode};
 
 use crate::front::CONTENT_HASH;
@@ -14,9 +14,7 @@ const OF_NOTHING: &[u8] = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495
 ///
 /// `XAmzContentSHA256Mismatch`, or `InvalidArgument` if the header is not a hash.
 pub(crate) fn refuse_other_hashes<B>(request: &Request<B>) -> Result<(), S3Error> {
-    if ![Method::GET, Method::HEAD, Method::DELETE].contains(request.method())
-        || has_body(request.headers())
-    {
+    if has_body(request.headers()) {
         return Ok(());
     }
     for stated in request.headers().get_all(CONTENT_HASH) {
@@ -69,7 +67,10 @@ mod tests {
             ("DELETE", "abc", None, Some("InvalidArgument")),
             // The receiver of these bodies compares the hash.
             ("GET", &other, Some("3"), None),
-            ("PUT", &other, Some("0"), None),
+            ("PUT", of_nothing, Some("0"), None),
+            ("PUT", &other, Some("0"), Some("XAmzContentSHA256Mismatch")),
+            ("PUT", &other, None, Some("XAmzContentSHA256Mismatch")),
+            ("POST", &other, Some("3"), None),
         ] {
             let mut request = Request::builder().method(method).header(CONTENT_HASH, stated);
             if let Some(length) = length {

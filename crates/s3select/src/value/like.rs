@@ -1,6 +1,6 @@
 //! LIKE patterns: compilation and matching.
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 use super::shift_and::ShiftAnd;
 use super::text::starts_char;
@@ -41,6 +41,8 @@ struct Segment {
 enum Search {
     /// A substring search, for a part without `_`.
     Text(Box<Finder<'static>>),
+    /// The same, prepared for each search, for the parts of a pattern that has many.
+    Unprepared,
     /// A test at every position, for a short part.
     Everywhere,
     Gaps(ShiftAnd),
@@ -52,14 +54,25 @@ enum Atom {
     AnyChar,
 }
 
+/// The maximum number of wildcards in a pattern.
+const MOST_WILDCARDS: usize = 10_000;
+
+/// The maximum length of a pattern with `_` in bytes. A search for such a part takes 32 bytes for each of its own.
+const LONGEST_WITH_GAPS: usize = 64 << 10;
+
+/// The maximum number of parts that are searched for with a prepared search, which takes some 600 bytes.
+const MOST_PREPARED: usize = 100;
+
 impl LikePattern {
     /// Compiles a pattern in which `escape`, if given, makes `%`, `_` and itself literal.
     ///
     /// # Errors
     ///
     /// `EvaluatorLikePatternInvalidEscapeSequence` if `escape` is not one character, or if it stands before any other
-    /// character or at the end.
+    /// character or at the end. `LikeInvalidInputs` for more than 10,000 wildcards, or if a pattern with `_` is longer
+    /// than 64 KiB, because a pattern may come from the data, and compiled patterns take memory.
     pub fn compile(pattern: &str, escape: Option<&str>) -> Result<Self> {
+        refuse_large(pattern)?;
         let escape = escape.map(single_char).transpose()?;
         let mut parts = vec![Vec::new()];
         let mut chars = pattern.chars();
@@ -121,6 +134,28 @@ impl LikePattern {
     }
 }
 
+fn refuse_large(pattern: &str) -> Result<()> {
+    if pattern.len() <= MOST_WILDCARDS {
+        return Ok(());
+    }
+    let bytes = pattern.as_bytes();
+    let count = |wildcard: u8| memchr::memchr_iter(wildcard, bytes).count();
+    let (any, gaps) = (count(b'%'), count(b'_'));
+    if any + gaps > MOST_WILDCARDS {
+        return Err(SelectError::new(
+            Code::LikeInvalidInputs,
+            "a pattern of LIKE has at most 10000 wildcards",
+        ));
+    }
+    if gaps > 0 && bytes.len() > LONGEST_WITH_GAPS {
+        return Err(SelectError::new(
+            Code::LikeInvalidInputs,
+            "a pattern of LIKE with _ has at most 65536 bytes",
+        ));
+    }
+    Ok(())
+}
+
 fn single_char(escape: &str) -> Result<char> {
     let mut chars = escape.chars();
     match (chars.next(), chars.next()) {
@@ -159,7 +194,7 @@ impl Shape {
         if parts.is_empty() {
             return match plain(&last) {
                 Some(text) => Self::Exact(text.to_vec()),
-                None => Self::Whole(Segment::new(last)),
+                None => Self::Whole(Segment::new(last, true)),
             };
         }
         let first = parts.remove(0);
@@ -176,10 +211,11 @@ impl Shape {
             }
             _ => {}
         }
+        let prepares = parts.len() <= MOST_PREPARED;
         Self::Parts {
-            first: Segment::new(first),
-            middle: parts.into_iter().map(Segment::new).collect(),
-            last: Segment::new(last),
+            first: Segment::new(first, prepares),
+            middle: parts.into_iter().map(|part| Segment::new(part, prepares)).collect(),
+            last: Segment::new(last, prepares),
         }
     }
 }
@@ -200,11 +236,15 @@ fn match_parts(
 }
 
 impl Segment {
-    fn new(atoms: Vec<Atom>) -> Self {
+    /// Creates a part; `prepares` chooses the search for a text.
+    fn new(atoms: Vec<Atom>, prepares: bool) -> Self {
         /// The largest number of bytes and `_` in a part that is tested at every position.
         const FEW: usize = 8;
         let search = if let Some(text) = plain(&atoms) {
-            Search::Text(Box::new(Finder::new(text).into_owned()))
+            match prepares {
+                true => Search::Text(Box::new(Finder::new(text).into_owned())),
+                false => Search::Unprepared,
+            }
         } else {
             let mut sequence = Vec::new();
             for atom in &atoms {
@@ -251,6 +291,10 @@ impl Segment {
     fn find(&self, text: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
         match &self.search {
             Search::Text(finder) => finder.find(text).map(|at| at + finder.needle().len()),
+            Search::Unprepared => {
+                let needle = plain(&self.atoms)?;
+                memmem::find(text, needle).map(|at| at + needle.len())
+            }
             Search::Everywhere => {
                 let mut starts = (0..text.len()).filter(|at| starts_char(text[*at]));
                 starts.find_map(|at| self.match_start(&text[at..]).map(|length| at + length))
@@ -314,6 +358,18 @@ mod tests {
             ("special packages requests", "%special%requests%", true),
         ] {
             check(text, pattern, None, expected);
+        }
+    }
+
+    #[test]
+    fn patterns_are_bounded() {
+        let many = |count: usize| "%ab".repeat(count);
+        check(&"xab".repeat(9_000), &many(9_000), None, true);
+        check(&"xab".repeat(8_999), &many(9_000), None, false);
+        check(&"a".repeat(200_000), &"a".repeat(200_000), None, true);
+        for pattern in [many(10_001), "_".repeat(10_001), "a".repeat(70_000) + "_"] {
+            let error = LikePattern::compile(&pattern, None).unwrap_err();
+            assert_eq!(error.code(), Code::LikeInvalidInputs);
         }
     }
 

@@ -64,7 +64,16 @@ impl TimestampPattern {
     /// `EvaluatorInvalidTimestampFormatPatternSymbol` for an unknown letter, `…Token` for a wrong number of letters,
     /// `EvaluatorUnterminatedTimestampFormatPatternToken` for an open quote,
     /// `EvaluatorTimestampFormatPatternHourClockAmPmMismatch` if only one of `h` and `a` is present.
+    /// `EvaluatorInvalidTimestampFormatPatternToken` for a pattern of more than 4,096 bytes, because it may come from
+    /// the data.
     pub fn compile(pattern: &str) -> Result<Self> {
+        const LONGEST: usize = 4096;
+        if pattern.len() > LONGEST {
+            return Err(SelectError::new(
+                Code::EvaluatorInvalidTimestampFormatPatternToken,
+                "a timestamp pattern has at most 4096 bytes",
+            ));
+        }
         let mut tokens = Vec::new();
         let mut rest = pattern;
         while let Some(first) = rest.chars().next() {
