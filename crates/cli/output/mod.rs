@@ -21,5 +21,6 @@ pub(crate) mod screen;
 pub(crate) mod stats;
 pub(crate) mod titles;
 pub(crate) mod tree;
+mod unprintable;
 
 pub(crate) use self::result_set::{Format, Output};

@@ -22,6 +22,7 @@ use crate::output::file::PartialFile;
 use crate::output::fit::{framed, with_short_titles};
 use crate::output::nested::as_json;
 use crate::output::tree::{is_plan, trees};
+use crate::output::unprintable;
 use crate::runtime::terminal;
 
 /// The formats of answers.
@@ -336,6 +337,7 @@ impl Encoder {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        unprintable::check(batch)?;
         let first = self.rows == 0;
         match self.format {
             Format::Table | Format::Parquet => {
