@@ -351,3 +351,30 @@ async fn keys_that_come_late_are_noted() {
         assert_eq!(engine.take_notes(), Vec::<String>::new(), "{scan}");
     }
 }
+
+/// Numbers are no dates: their unit is unknown.
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_in_json_are_no_dates() {
+    let store = Store::start().await;
+    store.put("ok.json", "{\"d\":\"2024-01-05\",\"t\":\"2024-01-05T10:00:00Z\",\"o\":{\"d\":[\"2024-02-01\",null]}}\n");
+    store.put("days.json", "{\"d\":\"2024-01-05\"}\n{\"d\":19723}\n");
+    store.put("seconds.json", "{\"t\":\"2024-01-05T10:00:00\"}\n{\"t\":1704067200}\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        let create = |name: &str, columns: &str, key: &str| {
+            format!(
+                "CREATE EXTERNAL TABLE {name} ({columns}) STORED AS JSON LOCATION 's3://{BUCKET}/{key}'"
+            )
+        };
+        rows(&engine, &create("ok", "d DATE, t TIMESTAMP, o STRUCT<d DATE[]>", "ok.json")).await;
+        let all = rows(&engine, "SELECT d, t, o['d'][1] FROM ok WHERE d > DATE '2024-01-01'").await;
+        assert_eq!(all, [r#""2024-01-05" | "2024-01-05T10:00:00" | "2024-02-01""#], "{scan}");
+        rows(&engine, &create("days", "d DATE", "days.json")).await;
+        says(try_rows(&engine, "SELECT max(d) FROM days").await, &["days.json"]);
+        for unit in ["TIMESTAMP", "TIMESTAMP(0)"] {
+            let create = create("seconds", &format!("t {unit}"), "seconds.json");
+            rows(&engine, &create.replace("CREATE", "CREATE OR REPLACE")).await;
+            says(try_rows(&engine, "SELECT max(t) FROM seconds").await, &["seconds.json"]);
+        }
+    }
+}

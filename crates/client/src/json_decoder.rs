@@ -1,14 +1,15 @@
-//! Arrow's decoder of JSON, with decimals rounded to the digits of their type.
+//! Arrow's decoder of JSON, with decimals rounded to the digits of their type. Dates and times must be texts: Arrow's
+//! decoder takes a number for days, or for the unit of the declared type.
 
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::json::ReaderBuilder;
 use arrow::json::reader::Decoder;
 
-use crate::rounded_decimals::{rounded, wider_fields};
+use crate::rounded_decimals::{rounded, wider};
 
 /// A decoder of JSON values into rows.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ impl JsonDecoder {
     ///
     /// If JSON has no values of a column's type.
     pub fn new(columns: SchemaRef, batch_size: usize, coerce: bool) -> Result<Self, ArrowError> {
-        let wide = wider_fields(columns.fields());
+        let wide = fields_read(columns.fields());
         let (read, declared) = match wide {
             Some(fields) => {
                 let read = Schema::new_with_metadata(fields, columns.metadata().clone());
@@ -85,4 +86,33 @@ impl JsonDecoder {
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         RecordBatch::try_new(Arc::clone(declared), columns).map(Some)
     }
+}
+
+/// Returns the type to read values of a type with; `None` if the two are the same.
+fn type_read(data_type: &DataType) -> Option<DataType> {
+    match data_type {
+        DataType::Date32
+        | DataType::Date64
+        | DataType::Timestamp(..)
+        | DataType::Time32(_)
+        | DataType::Time64(_) => Some(DataType::Utf8),
+        DataType::List(item) => {
+            let item = item.as_ref().clone().with_data_type(type_read(item.data_type())?);
+            Some(DataType::List(Arc::new(item)))
+        }
+        DataType::Struct(fields) => fields_read(fields).map(DataType::Struct),
+        decimal => wider(decimal),
+    }
+}
+
+/// Returns fields with the types to read their values with; `None` if all types stay.
+fn fields_read(fields: &Fields) -> Option<Fields> {
+    let types: Vec<_> = fields.iter().map(|field| type_read(field.data_type())).collect();
+    types.iter().any(Option::is_some).then(|| {
+        let with = |(field, data_type): (&Arc<Field>, Option<DataType>)| match data_type {
+            Some(data_type) => Arc::new(field.as_ref().clone().with_data_type(data_type)),
+            None => Arc::clone(field),
+        };
+        fields.iter().zip(types).map(with).collect()
+    })
 }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{
-    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, Fields,
-};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType};
 use arrow::error::ArrowError;
 
-/// Returns the type to read values of a type with; `None` if the two are the same.
+/// Returns the type to read decimals of a type with; `None` for other types.
 pub(crate) fn wider(data_type: &DataType) -> Option<DataType> {
     match data_type {
         DataType::Decimal128(precision, scale) if *scale >= 0 => {
@@ -24,25 +22,8 @@ pub(crate) fn wider(data_type: &DataType) -> Option<DataType> {
         {
             Some(DataType::Decimal256(precision + 1, scale + 1))
         }
-        DataType::List(item) => {
-            let wide = item.as_ref().clone().with_data_type(wider(item.data_type())?);
-            Some(DataType::List(Arc::new(wide)))
-        }
-        DataType::Struct(fields) => wider_fields(fields).map(DataType::Struct),
         _ => None,
     }
-}
-
-/// Returns fields with the types to read their values with; `None` if all types stay.
-pub(crate) fn wider_fields(fields: &Fields) -> Option<Fields> {
-    let wide: Vec<_> = fields.iter().map(|field| wider(field.data_type())).collect();
-    wide.iter().any(Option::is_some).then(|| {
-        let with = |(field, wide): (&Arc<Field>, Option<DataType>)| match wide {
-            Some(wide) => Arc::new(field.as_ref().clone().with_data_type(wide)),
-            None => Arc::clone(field),
-        };
-        fields.iter().zip(wide).map(with).collect()
-    })
 }
 
 /// A value that has too many digits for its type once it is rounded.
