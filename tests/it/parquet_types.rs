@@ -4,12 +4,16 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, IntervalDayTimeArray, RecordBatch,
+    StringArray,
+};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::{DataType, IntervalDayTime, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -379,5 +383,29 @@ async fn an_object_without_rows_is_read_with_filters_pushed_down() {
             let count = format!("SELECT count(*) {from} WHERE {filter}");
             assert_eq!(rows(&engine, &count).await, ["\"0\""], "{scan}: {count}");
         }
+    }
+}
+
+/// The reader drops the months of Parquet's INTERVAL.
+#[tokio::test(flavor = "multi_thread")]
+async fn intervals_of_parquet_are_left_out() {
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let days = IntervalDayTimeArray::from(vec![IntervalDayTime::new(2, 0); 2]);
+    let batch = RecordBatch::try_from_iter([("id", ids), ("length", Arc::new(days) as _)]).unwrap();
+    let mut bytes = Vec::new();
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true);
+    let mut writer =
+        ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let store = Store::start().await;
+    store.put("intervals.parquet", bytes);
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.engine(scan).await;
+        let sql = format!("SELECT * FROM 's3://{BUCKET}/intervals.parquet' WHERE id > 1");
+        assert_eq!(rows(&engine, &sql).await, ["\"2\""], "{scan}");
+        let note =
+            "an INTERVAL of Parquet cannot be read with its months, so it is left out: `length`";
+        assert!(engine.take_notes().iter().any(|said| said == note), "{scan}");
     }
 }

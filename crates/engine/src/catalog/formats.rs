@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{Fields, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Fields, IntervalUnit, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::config::JsonOptions;
@@ -79,6 +79,23 @@ impl S3FormatFactory {
             partitions: Partitions::default(),
         })
     }
+}
+
+/// Leaves out columns of Parquet's INTERVAL. The reader drops their months.
+fn without_intervals(schema: SchemaRef, notes: &Notes) -> SchemaRef {
+    let is_interval =
+        |field: &FieldRef| matches!(field.data_type(), DataType::Interval(IntervalUnit::DayTime));
+    let (lost, kept): (Vec<FieldRef>, Vec<FieldRef>) =
+        schema.fields().iter().cloned().partition(is_interval);
+    if lost.is_empty() {
+        return schema;
+    }
+    let names: Vec<&String> = lost.iter().map(|field| field.name()).collect();
+    notes.add(format!(
+        "an INTERVAL of Parquet cannot be read with its months, so it is left out: {}",
+        some_of(&names)
+    ));
+    Arc::new(Schema::new_with_metadata(kept, schema.metadata().clone()))
 }
 
 /// The minimum size of a Parquet file in bytes: the magic number twice, and the length of the footer.
@@ -325,9 +342,10 @@ impl S3Format {
         let mut objects = objects.to_vec();
         objects.sort_by(|one, other| one.location.cmp(&other.location));
         let objects = objects.as_slice();
+        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         if let [object] = objects {
             let footer = self.inner.infer_schema(state, store, objects);
-            return panics::footer(object, footer).await;
+            return Ok(without_intervals(panics::footer(object, footer).await?, &notes));
         }
         // DataFusion's own merge declares a column NOT NULL even if some objects lack it.
         let mut footers = Vec::with_capacity(objects.len());
@@ -342,9 +360,8 @@ impl S3Format {
             let Some(footer) = footers.next().await else { break };
             columns.add(object, &*footer?)?;
         }
-        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         columns.take_widened().into_iter().for_each(|note| notes.add(note));
-        Ok(Arc::new(columns.into_schema()))
+        Ok(without_intervals(Arc::new(columns.into_schema()), &notes))
     }
 
     /// Refuses objects at a location that are too short for the format. Empty files beside others are left out, like

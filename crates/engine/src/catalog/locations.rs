@@ -89,6 +89,17 @@ pub(crate) fn check_writable(location: &str) -> Result<()> {
     let path = location.strip_prefix("file://").unwrap_or(location);
     let there = fs::metadata(path);
     let is_other = there.is_ok_and(|there| !there.is_file() && !there.is_dir());
+    if let Some(rest) = ["s3//", "s3:/"].iter().find_map(|typed| path.strip_prefix(typed))
+        && !path.starts_with("s3://")
+    {
+        return Err(refused(
+            format!("`{path}` is a local path, although it begins as the name of an object"),
+            &format!(
+                "Write s3://{}; or ./{path} for the local path.",
+                rest.trim_start_matches('/')
+            ),
+        ));
+    }
     // DataFusion would take the name for a pattern, and write or replace the files that match.
     if !path.contains("://") && path.contains(['*', '?', '[']) {
         return Err(refused(

@@ -12,6 +12,7 @@
 //!
 //! This folder must not use the folder `engine`, which plans statements.
 
+pub(crate) mod arrow_format;
 pub(crate) mod declared_headers;
 pub(crate) mod declared_names;
 pub mod external_tables;

@@ -17,7 +17,7 @@ pub(crate) const OPTIONS: [(&[&str], &str); 11] = [
     (&["dateformat", "date_format"], "format.date_format"),
     (&["timestampformat", "timestamp_format"], "format.timestamp_format"),
     (&["row_group_size"], "format.max_row_group_size"),
-    (&["overwrite", "overwrite_or_ignore"], "overwrite"),
+    (&["overwrite"], "overwrite"),
     (&["append"], "append"),
 ];
 
