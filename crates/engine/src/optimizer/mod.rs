@@ -36,6 +36,8 @@ mod scan;
 mod select_scan;
 mod staged_writes;
 mod switch_pruning;
+#[cfg(test)]
+mod tests;
 mod top_k;
 
 use std::sync::Arc;
