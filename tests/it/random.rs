@@ -354,8 +354,9 @@ pub(crate) const OVERFLOW: &str = "overflow";
 /// Returns the cause in an error, without the places that only one of the two sides names.
 pub(crate) fn cause(error: &str) -> &str {
     // The two sides compute the rows of a batch in another order, and name the first that fails.
-    if error.contains("Overflow happened on") || error.contains("is beyond the values of its type")
-    {
+    let of_overflow =
+        ["Overflow happened on", "is beyond the values of its type", "has more than 38 digits"];
+    if of_overflow.iter().any(|part| error.contains(part)) {
         return OVERFLOW;
     }
     let line = error.lines().last().unwrap_or_default();

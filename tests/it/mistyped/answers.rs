@@ -290,3 +290,78 @@ fn rows_of_one_key_are_all_there() {
         String::from_utf8_lossy(&output.stderr).contains("PRIMARY KEY and UNIQUE are not enforced")
     );
 }
+
+#[test]
+fn what_postgres_and_duckdb_accept_is_answered() {
+    let folder = Folder::new();
+    for (sql, expected) in [
+        (
+            "select ifnull(x, 0), nvl(x, 0) from (values (cast('12345678901234567.89' as decimal(20,2)))) t(x)",
+            "12345678901234567.89,12345678901234567.89",
+        ),
+        ("select ceiling(1.2), every(id > 0), sgn(-2) from 't.csv'", "2.0,true,-1.0"),
+        ("select (id > 1) = 'true', 'f' <> (id > 1) from 't.csv' where id = 1", "false,false"),
+        (
+            "create table v as select 1 as id, 'a' as n; insert into v values (2, null); update v set id = null; \
+             select count(*), count(id), count(n) from v",
+            "2,0,1",
+        ),
+        (
+            "create table w as select * from (values (1, 'a')) t(id, n); insert into w(id) values (2); \
+             select max(id), count(n) from w",
+            "2,1",
+        ),
+        (
+            "copy (select id, name, amount from 't.csv') to 'c.arrow'; select sum(id), max(name) from 'c.arrow'",
+            "6,c",
+        ),
+    ] {
+        let rows = folder.rows(sql);
+        assert_eq!(rows.last().map(String::as_str), Some(expected), "{sql}: {rows:?}");
+    }
+}
+
+#[test]
+fn nothing_is_silently_replaced() {
+    let folder = Folder::new();
+    for (sql, parts) in [
+        (
+            "create table e as select 1 as id; create or replace view e as select 2 as x",
+            ["`e` is a table, which CREATE OR REPLACE VIEW does not replace", "DROP TABLE e"],
+        ),
+        (
+            "create view e as select 1 as id; create or replace table e as select 2 as x",
+            ["`e` is a view, which CREATE OR REPLACE TABLE does not replace", "DROP VIEW e"],
+        ),
+        (
+            "copy (select 1 as a) to 's3//shop/x.csv'",
+            ["`s3//shop/x.csv` is a local path", "s3://shop/x.csv"],
+        ),
+        (
+            "copy (select 1 as a) to 'o/' (format csv, overwrite_or_ignore true)",
+            ["overwrite_or_ignore", "overwrite"],
+        ),
+        ("select 'a' 'b'", ["the text 'b' follows the text 'a'", "'a' || 'b'"]),
+        ("select id from 't.csv' where id = 1 || id = 2", ["|| joins texts", "Write OR"]),
+        ("select 1 in [1, 2]", ["IN", "1 IN (1, 2)"]),
+    ] {
+        folder.fails(sql, &parts);
+    }
+    assert!(!folder.0.path().join("s3").exists());
+}
+
+#[test]
+fn dates_beyond_the_calendar_are_an_error_in_every_format() {
+    let folder = Folder::new();
+    for format in ["table", "csv", "json", "ndjson"] {
+        let sql = "select to_timestamp_seconds(99999999999999) as t";
+        let output = folder.command(&["sql", "--format", format, "-c", sql]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{format}: {said}");
+        assert!(
+            said.contains("`t` has a value beyond the calendar: 99999999999999 seconds"),
+            "{said}"
+        );
+        assert!(!text(&output.stdout).contains("ERROR"), "{format}");
+    }
+}

@@ -9,11 +9,14 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionConfig;
 
+use crate::catalog::arrow_format::ArrowFiles;
 use crate::catalog::external_tables::{ExternalTables, KINDS};
 use crate::catalog::formats::S3FormatFactory;
 use crate::context::config::SluiceOptions;
 use crate::engine::explain::ExplainPlanner;
+use crate::engine::sql::boolean_texts;
 use crate::engine::sql::bounded_texts::bounded;
+use crate::engine::sql::nullable_columns::nullable;
 use crate::engine::sql::struct_fields;
 use crate::engine::sql::times_without_seconds;
 use crate::engine::sql::type_of::type_of;
@@ -63,6 +66,7 @@ pub fn with_pushdown(
 ) -> Result<SessionStateBuilder> {
     let mut builder = with_guards(builder)?;
     struct_fields::planner(&mut builder);
+    boolean_texts::planner(&mut builder);
     let rules = match builder.physical_optimizers().take() {
         Some(optimizer) => optimizer::insert(optimizer.rules)?,
         None => optimizer::rules()?,
@@ -79,6 +83,7 @@ pub fn with_pushdown(
     hand_on_more_keys(config.options_mut());
     // If two formats have the same name, the first one is registered.
     let mut formats = S3FormatFactory::all();
+    formats.push(Arc::new(ArrowFiles::default()));
     let theirs = builder.file_formats().take();
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
     let planner = Arc::new(ExplainPlanner::new(builder.query_planner().take()));
@@ -87,7 +92,7 @@ pub fn with_pushdown(
     let functions = builder.scalar_functions().get_or_insert_default();
     let bounded = bounded(functions);
     functions.extend(bounded);
-    functions.push(type_of());
+    functions.extend([type_of(), nullable()]);
     let tables = Arc::new(ExternalTables::default());
     for kind in KINDS {
         builder = builder.with_table_factory(kind.to_owned(), Arc::clone(&tables) as _);

@@ -259,14 +259,13 @@ fn computed(left: &ColumnarValue, op: char, right: &ColumnarValue) -> Result<Col
         let [left, right] = operands else { return plan_err!("`{op}` has two operands") };
         let (left, right) = (left.as_ref(), right.as_ref());
         let result = match op {
-            '+' => numeric::add(left, right)?,
-            '-' => numeric::sub(left, right)?,
-            '*' => numeric::mul(left, right)?,
-            '/' => numeric::div(left, right)?,
+            '+' => numeric::add(left, right),
+            '-' => numeric::sub(left, right),
+            '*' => numeric::mul(left, right),
+            '/' => numeric::div(left, right),
             _ => return plan_err!("`{op}` is no operator of `checked`"),
         };
-        decimals::check(result.as_ref(), left, op, right)?;
-        Ok(result)
+        decimals::checked(result, left, op, right)
     })
 }
 

@@ -3,10 +3,11 @@
 //! A result type has enough digits for all results, up to 38 (76 for DECIMAL256). At 38, the type is capped:
 //! DataFusion returns the 39th digit, too, and prints the value without its last one.
 
-use arrow::array::{Array, AsArray, Datum};
+use arrow::array::{Array, ArrayRef, AsArray, Datum};
 use arrow::datatypes::{
     DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
 };
+use arrow::error::ArrowError;
 use arrow::util::display::array_value_to_string;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Alias, Cast};
@@ -119,13 +120,28 @@ fn most_digits(data_type: &DataType) -> Option<i16> {
     }))
 }
 
-/// Fails if one of the results has more digits than its type.
-pub(super) fn check(
-    result: &dyn Array,
+/// Returns results, or an error if one of them has more digits than its type. Results of whole numbers are unchanged.
+pub(super) fn checked(
+    result: Result<ArrayRef, ArrowError>,
     left: &dyn Datum,
     op: char,
     right: &dyn Datum,
-) -> Result<()> {
+) -> Result<ArrayRef> {
+    match result {
+        Ok(result) => {
+            check(result.as_ref(), left, op, right)?;
+            Ok(result)
+        }
+        // Arrow's message has the operands without their points, and those of an intermediate step.
+        Err(ArrowError::ArithmeticOverflow(_)) if left.get().0.data_type().is_decimal() => {
+            overflow(format!("Overflow happened on: a result of {op} in DECIMAL"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Fails if one of the results has more digits than its type.
+fn check(result: &dyn Array, left: &dyn Datum, op: char, right: &dyn Datum) -> Result<()> {
     let row = match result.data_type() {
         DataType::Decimal32(most, _) => first_beyond::<Decimal32Type>(result, *most),
         DataType::Decimal64(most, _) => first_beyond::<Decimal64Type>(result, *most),

@@ -1,4 +1,4 @@
-//! Refuses DROP TABLE of a view, and DROP VIEW of a table.
+//! Refuses DROP TABLE of a view, DROP VIEW of a table, and CREATE OR REPLACE of a name of the other kind.
 
 use datafusion::common::{Result, TableReference};
 use datafusion::execution::SessionState;
@@ -6,13 +6,32 @@ use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
 
 use crate::context::error::{ErrorKind, UserError};
 
-/// Checks that DROP TABLE drops a table, and DROP VIEW a view. DataFusion reports that the name does not exist, or,
-/// with IF EXISTS, reports nothing.
+/// Checks that DROP and CREATE OR REPLACE of a table do not find a view, nor those of a view a table. For DROP,
+/// DataFusion reports that the name does not exist, or, with IF EXISTS, reports nothing. CREATE OR REPLACE VIEW would
+/// delete the rows of a table.
 ///
 /// # Errors
 ///
 /// If the name is of the other kind. The hint contains the correct statement.
 pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()> {
+    if let Some((name, said)) = replaced(plan) {
+        return match existing_kind(state, name).await? {
+            Some(is) if is != said => Err(UserError {
+                kind: ErrorKind::Plan,
+                message: format!(
+                    "`{name}` is a {is}, which CREATE OR REPLACE {} does not replace",
+                    said.to_ascii_uppercase()
+                ),
+                hint: Some(format!(
+                    "Take another name, or remove it first: DROP {} {}.",
+                    is.to_ascii_uppercase(),
+                    name.to_quoted_string()
+                )),
+            }
+            .into()),
+            _ => Ok(()),
+        };
+    }
     let (name, said, if_exists) = match plan {
         LogicalPlan::Ddl(DdlStatement::DropTable(drop)) => (&drop.name, "table", drop.if_exists),
         LogicalPlan::Ddl(DdlStatement::DropView(drop)) => (&drop.name, "view", drop.if_exists),
@@ -35,6 +54,19 @@ pub(crate) async fn check(state: &SessionState, plan: &LogicalPlan) -> Result<()
         ),
     };
     Err(UserError { kind: ErrorKind::Plan, message, hint: Some(hint) }.into())
+}
+
+/// Returns the name that CREATE OR REPLACE replaces, and its kind.
+fn replaced(plan: &LogicalPlan) -> Option<(&TableReference, &'static str)> {
+    let LogicalPlan::Ddl(ddl) = plan else { return None };
+    match ddl {
+        DdlStatement::CreateView(view) if view.or_replace => Some((&view.name, "view")),
+        DdlStatement::CreateMemoryTable(table) if table.or_replace => Some((&table.name, "table")),
+        DdlStatement::CreateExternalTable(table) if table.or_replace => {
+            Some((&table.name, "table"))
+        }
+        _ => None,
+    }
 }
 
 /// Returns `table` or `view` for an existing name, or `None` if there is none of this name.

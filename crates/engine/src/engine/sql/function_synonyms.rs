@@ -10,7 +10,13 @@ use datafusion::sql::sqlparser::ast::{
 const PARTS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
 
 /// Names in other systems, and DataFusion's names.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 10] = [
+    ("ceiling", "ceil"),
+    ("every", "bool_and"),
+    // DataFusion's gives a DOUBLE for a decimal.
+    ("ifnull", "coalesce"),
+    ("nvl", "coalesce"),
+    ("sgn", "signum"),
     ("len", "length"),
     ("mid", "substr"),
     ("sign", "signum"),

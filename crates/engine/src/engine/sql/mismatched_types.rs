@@ -110,6 +110,16 @@ fn chained(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Result
     if !is_chain {
         return Ok(());
     }
+    let joined =
+        |expr: &Expr| matches!(expr, Expr::BinaryExpr(it) if it.op == Operator::StringConcat);
+    if joined(middle) {
+        return Err(UserError {
+            kind: ErrorKind::Plan,
+            message: "|| joins texts, and stands between comparisons".to_owned(),
+            hint: Some("Write OR.".to_owned()),
+        }
+        .into());
+    }
     let [first, middle, right] = [first.as_ref(), middle.as_ref(), right].map(in_words);
     Err(UserError {
         kind: ErrorKind::Plan,

@@ -12,10 +12,11 @@
 //! | rewrite statements | `named_columns`, `equivalent_forms` (`like_lists`, `top`), `function_synonyms`, `copy_format` |
 //! | plan again after an error | `restricted_stars`, `unquoted_names`, `outer_fields` |
 //! | explain an error | `alias_in_where`, `planning_hints`, `undeclared_keys`, `struct_fields` |
-//! | check or change the plan | `mismatched_types`, `conditions`, `not_null`, `expanded_functions`, `changed_rows`, `drop_kind`, `copied_columns`, `copy_round_trip` |
-//! | functions and rules of sessions | `bounded_texts`, `type_of`, `times_without_seconds`, `uuid_text` |
+//! | check or change the plan | `mismatched_types`, `conditions`, `not_null`, `expanded_functions`, `changed_rows`, `nullable_columns`, `drop_kind`, `copied_columns`, `copy_round_trip` |
+//! | functions and rules of sessions | `boolean_texts`, `bounded_texts`, `type_of`, `times_without_seconds`, `uuid_text` |
 
 pub(crate) mod alias_in_where;
+pub(crate) mod boolean_texts;
 pub(crate) mod bounded_texts;
 pub(crate) mod calls;
 pub(crate) mod changed_rows;
@@ -42,6 +43,7 @@ pub(crate) mod mismatched_types;
 pub(crate) mod named_columns;
 pub(crate) mod nesting;
 pub(crate) mod not_null;
+pub(crate) mod nullable_columns;
 pub(crate) mod number_literals;
 pub(crate) mod outer_fields;
 pub(crate) mod planning_hints;
@@ -168,6 +170,7 @@ async fn planned(
                 not_null::check(&plan)?;
                 expanded_functions::check(&plan)?;
                 let plan = changed_rows::by_sink(plan)?;
+                let plan = nullable_columns::declared(&statement, plan)?;
                 drop_kind::check(state, &plan).await?;
                 return Ok((show_columns::described(plan)?, existing));
             }

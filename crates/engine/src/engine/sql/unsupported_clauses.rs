@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    ColumnDef, ColumnOption, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    ColumnDef, ColumnOption, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr,
     FunctionArguments, GroupByExpr, Insert, JoinConstraint, JoinOperator, LimitClause, LockType,
-    OrderBy, OrderByKind, Query, Select, Statement as Sql, TableFactor, TableWithJoins,
+    OrderBy, OrderByKind, Query, Select, SelectItem, Statement as Sql, TableFactor, TableWithJoins,
     UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
 };
 
@@ -244,6 +244,9 @@ impl Visitor for UnsupportedClauses {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<UserError> {
+        if let Some(error) = select.projection.iter().find_map(adjacent_texts) {
+            return ControlFlow::Break(error);
+        }
         if let Some(top) = &select.top {
             if top.percent {
                 return refuse("TOP … PERCENT", PERCENT);
@@ -369,6 +372,23 @@ impl Visitor for UnsupportedClauses {
             None => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Returns the error for a text behind a text, `'a' 'b'`, which the parser takes for an alias.
+fn adjacent_texts(item: &SelectItem) -> Option<UserError> {
+    let SelectItem::ExprWithAlias { expr: Expr::Value(value), alias } = item else { return None };
+    let Value::SingleQuotedString(text) = &value.value else { return None };
+    if alias.quote_style != Some('\'') {
+        return None;
+    }
+    let name = &alias.value;
+    Some(UserError {
+        kind: ErrorKind::Plan,
+        message: format!("the text '{name}' follows the text '{text}'"),
+        hint: Some(format!(
+            "Write a comma between them, '{text}' || '{name}' for one text, or \"{name}\" for the name of the column."
+        )),
+    })
 }
 
 /// Returns the error for a text or a negative number in ORDER BY.

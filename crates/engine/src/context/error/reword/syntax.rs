@@ -224,7 +224,8 @@ pub(crate) fn with_suggestion(sql: &str, error: DataFusionError) -> DataFusionEr
     if said.expected == "("
         && let Some(name) = before_in(sql, place)
     {
-        let hint = format!("The values of IN are in parentheses: {name} IN ({}).", said.found);
+        let values = if said.found == "[" { "1, 2" } else { said.found };
+        let hint = format!("The values of IN are in parentheses: {name} IN ({values}).");
         return UserError { kind: ErrorKind::Syntax, message: said.message(), hint: Some(hint) }
             .into();
     }

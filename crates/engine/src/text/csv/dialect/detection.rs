@@ -250,7 +250,8 @@ impl Records {
 
     /// Returns true if the first record is a header. It is one, unless it has typed values (numbers, dates, booleans)
     /// or empty fields in all columns in which all other records have typed values, and there are such columns. A
-    /// file with a single record has no header if all its values are typed. Different years count as names.
+    /// file with a single record has no header if all its values are typed. Different years count as names, unless only
+    /// years are below them.
     fn have_header(&self) -> bool {
         if let [only] = self.rows.as_slice() {
             let values: Vec<&String> = only.iter().filter(|value| !value.is_empty()).collect();
@@ -261,6 +262,7 @@ impl Records {
             return true;
         }
         let mut firsts = Vec::new();
+        let mut only_years = true;
         for column in 0..self.width() {
             let mut values = self.column(column);
             let Some(first) = values.next() else { return true };
@@ -275,8 +277,10 @@ impl Records {
                 return true;
             }
             firsts.push(first);
+            let others = self.column(column).skip(1).filter(|value| !value.is_empty());
+            only_years &= others.into_iter().all(|value| year(value).is_some());
         }
-        firsts.is_empty() || are_years(&firsts)
+        firsts.is_empty() || are_years(&firsts) && !only_years
     }
 }
 
@@ -340,14 +344,14 @@ fn is_typed(text: &str) -> bool {
 
 /// Returns true if the texts are different years, which are column names in many tables.
 fn are_years(texts: &[&String]) -> bool {
-    let years: Vec<u32> = texts
-        .iter()
-        .filter_map(|text| text.parse().ok().filter(|year| (1900..=2100).contains(year)))
-        .collect();
-    let mut distinct = years.clone();
+    let mut distinct: Vec<u32> = texts.iter().filter_map(|text| year(text)).collect();
     distinct.sort_unstable();
     distinct.dedup();
     texts.len() > 1 && distinct.len() == texts.len()
+}
+
+fn year(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|year| (1900..=2100).contains(year))
 }
 
 fn row(text: &[u8], ends: &[usize]) -> Vec<String> {
@@ -412,6 +416,8 @@ mod tests {
         check("1,2,3\n", ',', '"', false);
         check("2024-01-01;1\n2024-01-02;2\n", ';', '"', false);
         check("2019,7\n2020,8\n", ',', '"', false);
+        check("2020,2021\n2022,2023\n2024,2025\n", ',', '"', false);
+        check("2020,2021\n2022,2023\n1,2\n", ',', '"', true);
         check("1\n2\n", ',', '"', false);
     }
 
