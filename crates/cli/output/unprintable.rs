@@ -76,10 +76,8 @@ mod tests {
         let seconds: ArrayRef = Arc::new(TimestampSecondArray::from(vec![i64::MIN, 0]));
         assert_eq!(beyond(&seconds).unwrap(), Some(i64::MIN));
         let batch = RecordBatch::try_from_iter([("d", dates(&[1_704_067_200]))]).unwrap();
-        let message = check(&batch).unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "the column `d` has a value beyond the calendar: 1704067200 days since 1970"
-        );
+        let failure = format!("{:?}", check(&batch).unwrap_err());
+        let message = "the column `d` has a value beyond the calendar: 1704067200 days since 1970";
+        assert!(failure.contains(message), "{failure}");
     }
 }

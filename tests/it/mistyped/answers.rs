@@ -312,6 +312,10 @@ fn what_postgres_and_duckdb_accept_is_answered() {
             "2,1",
         ),
         (
+            "create table v as select 1 as id; delete from v as e where e.id = 1; select count(*) from v",
+            "0",
+        ),
+        (
             "copy (select id, name, amount from 't.csv') to 'c.arrow'; select sum(id), max(name) from 'c.arrow'",
             "6,c",
         ),
@@ -340,6 +344,11 @@ fn nothing_is_silently_replaced() {
         (
             "copy (select 1 as a) to 'o/' (format csv, overwrite_or_ignore true)",
             ["overwrite_or_ignore", "overwrite"],
+        ),
+        ("create table e ()", ["a table without columns is not supported", "CREATE TABLE t AS"]),
+        (
+            "select avg(x) from (values (cast('9999999999999999999999999999.9' as decimal(38, 10)))) t(x)",
+            ["the mean of a DECIMAL", "CAST to DOUBLE"],
         ),
         ("select 'a' 'b'", ["the text 'b' follows the text 'a'", "'a' || 'b'"]),
         ("select id from 't.csv' where id = 1 || id = 2", ["|| joins texts", "Write OR"]),

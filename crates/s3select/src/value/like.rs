@@ -369,7 +369,7 @@ mod tests {
         check(&"a".repeat(200_000), &"a".repeat(200_000), None, true);
         for pattern in [many(10_001), "_".repeat(10_001), "a".repeat(70_000) + "_"] {
             let error = LikePattern::compile(&pattern, None).unwrap_err();
-            assert_eq!(error.code(), Code::LikeInvalidInputs);
+            assert_eq!(error.code, Code::LikeInvalidInputs);
         }
     }
 
@@ -411,7 +411,7 @@ mod tests {
         check(&"a".repeat(100_000), &pattern, None, false);
         let pattern = "%a_".repeat(2000) + "b";
         check(&"a".repeat(100_000), &pattern, None, false);
-        let pattern = format!("%{}b%", "a_".repeat(50_000));
+        let pattern = format!("%{}b%", "a_".repeat(9_000));
         check(&"a".repeat(200_000), &pattern, None, false);
         let text = "a".repeat(150_000) + "b";
         check(&text, &pattern, None, true);

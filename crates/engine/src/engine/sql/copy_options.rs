@@ -230,7 +230,7 @@ mod tests {
                 "STORED AS PARQUET OPTIONS ('format.compression' 'zstd')",
             ),
             (
-                "(FORMAT json, COMPRESSION = gzip, OVERWRITE_OR_IGNORE)",
+                "(FORMAT json, COMPRESSION = gzip, OVERWRITE)",
                 "STORED AS JSON OPTIONS ('format.compression' 'gzip', 'overwrite' 'true')",
             ),
             (

@@ -9,7 +9,7 @@
 //! | statements of our own | `summarize`, `show_tables`, `show_columns` |
 //! | refuse statements | `unsupported_clauses`, `foreign_dates`, `foreign_statements`, `declared_twice`, `repeated_options`, `grouped_aggregates`, `calls`, `file_writes` |
 //! | add notes | `text_lengths` |
-//! | rewrite statements | `named_columns`, `equivalent_forms` (`like_lists`, `top`), `function_synonyms`, `copy_format` |
+//! | rewrite statements | `delete_alias`, `named_columns`, `equivalent_forms` (`like_lists`, `top`), `function_synonyms`, `copy_format` |
 //! | plan again after an error | `restricted_stars`, `unquoted_names`, `outer_fields` |
 //! | explain an error | `alias_in_where`, `planning_hints`, `undeclared_keys`, `struct_fields` |
 //! | check or change the plan | `mismatched_types`, `conditions`, `not_null`, `expanded_functions`, `changed_rows`, `nullable_columns`, `drop_kind`, `copied_columns`, `copy_round_trip` |
@@ -26,6 +26,7 @@ pub(crate) mod copy_format;
 pub(crate) mod copy_options;
 pub(crate) mod copy_round_trip;
 pub(crate) mod declared_twice;
+pub(crate) mod delete_alias;
 pub(crate) mod drop_kind;
 pub(crate) mod equivalent_forms;
 pub(crate) mod expanded_functions;
@@ -155,6 +156,7 @@ async fn planned(
     restricted_stars::mark(&mut statement);
     named_columns::name(&mut statement);
     equivalent_forms::rewrite(&mut statement);
+    delete_alias::resolve(&mut statement);
     sluicegate_guards::rewrite(&mut statement)?;
     calls::check(state, &statement)?;
     file_writes::check(state, &statement)?;

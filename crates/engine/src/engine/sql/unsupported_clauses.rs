@@ -36,6 +36,17 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
                 Some((what, instead)) => refuse(what, instead),
                 None => insert.visit(&mut UnsupportedClauses),
             },
+            (Sql::CreateTable(table), None)
+                if table.columns.is_empty()
+                    && table.query.is_none()
+                    && table.like.is_none()
+                    && table.clone.is_none() =>
+            {
+                refuse(
+                    "a table without columns",
+                    "Declare them, CREATE TABLE t (id INT, name VARCHAR), or take those of a query, CREATE TABLE t AS SELECT ….",
+                )
+            }
             (Sql::CreateTable(table), None) => match ignored(&table.columns) {
                 ControlFlow::Continue(()) => table.visit(&mut UnsupportedClauses),
                 ignored => ignored,

@@ -113,6 +113,13 @@ pub(in super::super) fn not_a_condition(kind: &str) -> Description {
 
 /// Rewords `Int64Array overflow on abs(-9223372036854775808)` and `Overflow happened on: 9 + 9`.
 fn overflow(text: &str) -> Option<Description> {
+    if text.contains("Arithmetic Overflow in AvgAccumulator") {
+        return Some(description(
+            ErrorKind::Data,
+            "the mean of a DECIMAL has four more places than its column, and then more than 38 digits",
+            "Give the values fewer places first: avg(CAST(x AS DECIMAL(38, 2))); or CAST to DOUBLE.",
+        ));
+    }
     const DECIMAL: &str =
         "No DECIMAL has more than 38 digits: CAST to DOUBLE, or round the numbers to fewer places.";
     const WIDER: &str = "CAST to a wider type, such as DECIMAL(38, 0) or DOUBLE.";
