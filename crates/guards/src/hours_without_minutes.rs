@@ -58,17 +58,21 @@ impl Change for WithMinutes {
 /// Returns the arguments with minutes in front, or `None` if no format lacks them.
 fn with_minutes(args: &[ColumnarValue]) -> Result<Option<Vec<ColumnarValue>>> {
     let [texts, formats @ ..] = args else { return Ok(None) };
-    let mut changed = vec![prefixed(texts, "00 ")?];
-    let mut any = false;
-    for format in formats {
-        let ColumnarValue::Scalar(format) = format else { return Ok(None) };
-        let Some(Some(format)) = format.try_as_str() else { return Ok(None) };
-        let lacks = lacks_minutes(format);
-        any |= lacks;
-        let format = format!("{} {format}", if lacks { "%M" } else { "00" });
-        changed.push(ColumnarValue::Scalar(ScalarValue::from(format)));
+    let format = |value: &ColumnarValue| match value {
+        ColumnarValue::Scalar(format) => format.try_as_str().flatten().map(str::to_owned),
+        ColumnarValue::Array(_) => None,
+    };
+    let Some(formats) = formats.iter().map(format).collect::<Option<Vec<String>>>() else {
+        return Ok(None);
+    };
+    if !texts.data_type().is_string() || !formats.iter().any(|format| lacks_minutes(format)) {
+        return Ok(None);
     }
-    Ok((any && texts.data_type().is_string()).then_some(changed))
+    let formats = formats.iter().map(|format| {
+        let minutes = if lacks_minutes(format) { "%M" } else { "00" };
+        Ok(ColumnarValue::Scalar(ScalarValue::from(format!("{minutes} {format}"))))
+    });
+    std::iter::once(prefixed(texts, "00 ")).chain(formats).collect::<Result<_>>().map(Some)
 }
 
 fn prefixed(texts: &ColumnarValue, prefix: &str) -> Result<ColumnarValue> {

@@ -4,7 +4,6 @@
 //! bytes.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
@@ -49,14 +48,9 @@ impl GetExt for ArrowFiles {
 }
 
 /// DataFusion's format, with another inference of schemas.
+#[derive(Debug)]
 struct ArrowFormat {
     inner: Arc<dyn FileFormat>,
-}
-
-impl fmt::Debug for ArrowFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ArrowFormat")
-    }
 }
 
 #[async_trait]

@@ -73,40 +73,45 @@ impl Digits {
                     .map_or(to.before, |from| from.before + i16::from(from.after > to.after));
                 Some(Self { before: from.min(to.before), after: to.after })
             }
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let both = (Self::from_expr(left, schema)?, Self::from_expr(right, schema)?);
-                let of_type = Self::from_type(&expr.get_type(schema).ok()?)?;
-                Some(Self::from_operator(both.0, *op, both.1, of_type).unwrap_or(of_type))
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_checked(*op) => {
+                let (left, right) =
+                    (Self::from_expr(left, schema)?, Self::from_expr(right, schema)?);
+                Self::from_operator(left, *op, right)
             }
             _ => Self::from_type(&expr.get_type(schema).ok()?),
         }
     }
 
     /// Returns the digits of a result, or `None` for other operators.
-    fn from_operator(left: Self, op: Operator, right: Self, result: Self) -> Option<Self> {
-        let before = match op {
-            Operator::Plus | Operator::Minus => left.before.max(right.before) + 1,
-            Operator::Multiply => left.before + right.before,
+    fn from_operator(left: Self, op: Operator, right: Self) -> Option<Self> {
+        let (before, after) = match op {
+            Operator::Plus | Operator::Minus => {
+                (left.before.max(right.before) + 1, left.after.max(right.after))
+            }
+            Operator::Multiply => (left.before + right.before, left.after + right.after),
             // The smallest divisor is one unit of its last place.
-            Operator::Divide => left.before + right.after,
+            Operator::Divide => (left.before + right.after, left.after + 4),
             _ => return None,
         };
-        Some(Self { before, after: result.after })
+        Some(Self { before, after })
     }
+}
+
+fn is_checked(op: Operator) -> bool {
+    matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide)
 }
 
 /// Returns true if an operator of decimals may have a result with more digits than a decimal of its kind can have.
 pub(super) fn may_exceed(expr: &BinaryExpr, schema: &DFSchema) -> bool {
     let BinaryExpr { left, op, right } = expr;
-    let whole = Expr::BinaryExpr(expr.clone());
-    let Ok(data_type) = whole.get_type(schema) else { return false };
-    let Some(most) = most_digits(&data_type) else { return false };
+    // The type of the left side of a long chain takes long to derive. Types are coerced, so the right side's will do.
+    let most = || most_digits(&right.get_type(schema).ok()?);
     let digits = || {
         let left = Digits::from_expr(left, schema)?;
-        let right = Digits::from_expr(right, schema)?;
-        Digits::from_operator(left, *op, right, Digits::from_type(&data_type)?)
+        Digits::from_operator(left, *op, Digits::from_expr(right, schema)?)
     };
-    digits().is_some_and(|digits| digits.total() > most)
+    is_checked(*op)
+        && most().is_some_and(|most| digits().is_some_and(|digits| digits.total() > most))
 }
 
 /// Returns the number of digits that a decimal of a kind can have, or `None` for other types.
