@@ -1,8 +1,8 @@
 //! `+`, `-`, `*` of whole numbers and `+`, `-`, `*`, `/` of decimals as a function whose results fit the type.
 //!
 //! A chain of whole numbers such as `a + b - c` is one call, `checked('+-', a, b, c)`, which is computed from left to
-//! right. DataFusion derives the names and types of nested calls in quadratic time. Decimals have a call for each
-//! operator that may exceed the digits of its type.
+//! right. DataFusion derives the names and types of nested calls in quadratic time. Of decimals, the call has the last
+//! operators of a chain, which may exceed the digits of their types.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -98,7 +98,7 @@ fn concerns(expr: &Expr) -> bool {
     }
 }
 
-/// Replaces a chain of operators of whole numbers by one call, and an operator of decimals by a call of its own.
+/// Replaces a chain of operators of whole numbers, or the last ones of a chain of decimals, by one call.
 fn checked(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let whole = |it: &Expr| it.get_type(schema).ok().filter(DataType::is_integer);
     match expr {
@@ -106,8 +106,13 @@ fn checked(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
             Transformed::yes(call("-".to_owned(), vec![*operand]))
         }
         Expr::BinaryExpr(binary) if decimals::may_exceed(&binary, schema) => {
-            let BinaryExpr { left, op, right } = binary;
-            Transformed::yes(call(letter(op).into_iter().collect(), vec![*left, *right]))
+            let (mut first, mut links) = (binary.left.as_ref(), 1);
+            while let Expr::BinaryExpr(inner) = first
+                && decimals::may_exceed(inner, schema)
+            {
+                (first, links) = (inner.left.as_ref(), links + 1);
+            }
+            Transformed::yes(chain(Expr::BinaryExpr(binary), links))
         }
         Expr::BinaryExpr(BinaryExpr { ref right, op, .. }) if wraps(op) => {
             let Some(data_type) = whole(right) else { return Transformed::no(expr) };
@@ -195,7 +200,7 @@ impl ScalarUDFImpl for Checked {
                 Ok(arg_types.to_vec())
             }
             _ => plan_err!(
-                "`checked` takes operators as a text, and whole numbers of one type or two decimals"
+                "`checked` takes operators as a text, and whole numbers of one type or decimals"
             ),
         }
     }
@@ -209,15 +214,16 @@ impl ScalarUDFImpl for Checked {
             ([Some(ops), ..], [_, operands @ ..]) => (ops.try_as_str().flatten(), operands),
             _ => (None, args.arg_fields),
         };
-        let op = ops.and_then(|ops| operator(ops.chars().next()?));
-        let data_type = match (operands, op) {
-            ([left, right], Some(op)) if left.data_type().is_decimal() => {
-                BinaryTypeCoercer::new(left.data_type(), &op, right.data_type())
-                    .get_result_type()?
-            }
-            ([first, ..], Some(_)) => first.data_type().clone(),
-            _ => return plan_err!("`checked` takes operators as a literal, and operands"),
+        let (Some(ops), [first, rest @ ..]) = (ops, operands) else {
+            return plan_err!("`checked` takes operators as a literal, and operands");
         };
+        let mut data_type = first.data_type().clone();
+        if data_type.is_decimal() {
+            for (op, operand) in ops.chars().filter_map(operator).zip(rest) {
+                data_type = BinaryTypeCoercer::new(&data_type, &op, operand.data_type())
+                    .get_result_type()?;
+            }
+        }
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
         Ok(Arc::new(Field::new(self.name(), data_type, nullable)))
     }
@@ -316,6 +322,8 @@ pub fn operands(expr: &dyn PhysicalExpr) -> Option<Operands> {
             let op = operator(ops.chars().next()?)?;
             Some(Operands::Binary(Arc::clone(first), op, Arc::clone(right)))
         }
+        // The type of a part of a chain of decimals is not known without a schema.
+        _ if call.return_type().is_decimal() => None,
         [left @ .., right] => {
             let (before, last) = ops.split_at_checked(ops.len().checked_sub(1)?)?;
             let args = std::iter::once(physical_lit(before)).chain(left.iter().cloned()).collect();
