@@ -112,7 +112,7 @@ fn results_of_decimals_are_exact_or_errors() {
 fn long_chains_of_decimals_are_planned_soon() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let engine = runtime.block_on(Engine::builder().build()).unwrap();
-    let sum = vec!["x"; 800].join(" + ");
+    let sum = vec!["x"; 200].join(" + ");
     let sql = format!("SELECT {sum} FROM (VALUES (CAST(1.5 AS DECIMAL(9, 2)))) t(x)");
-    assert_eq!(runtime.block_on(shown(&engine, &sql)).as_deref(), Some("1200.00"));
+    assert_eq!(runtime.block_on(shown(&engine, &sql)).as_deref(), Some("300.00"));
 }

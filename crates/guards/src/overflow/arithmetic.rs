@@ -217,13 +217,8 @@ impl ScalarUDFImpl for Checked {
         let (Some(ops), [first, rest @ ..]) = (ops, operands) else {
             return plan_err!("`checked` takes operators as a literal, and operands");
         };
-        let mut data_type = first.data_type().clone();
-        if data_type.is_decimal() {
-            for (op, operand) in ops.chars().filter_map(operator).zip(rest) {
-                data_type = BinaryTypeCoercer::new(&data_type, &op, operand.data_type())
-                    .get_result_type()?;
-            }
-        }
+        let rest = rest.iter().map(|operand| operand.data_type());
+        let data_type = result_type(ops, first.data_type(), rest)?;
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
         Ok(Arc::new(Field::new(self.name(), data_type, nullable)))
     }
@@ -234,8 +229,12 @@ impl ScalarUDFImpl for Checked {
 
     fn evaluate_bounds(&self, input: &[&Interval]) -> Result<Interval> {
         // The default has no type, which no comparison takes.
-        let data_type = input.get(1).map_or(DataType::Null, |operand| operand.data_type());
-        Interval::make_unbounded(&data_type)
+        let [ops, first, rest @ ..] = input else {
+            return Interval::make_unbounded(&DataType::Null);
+        };
+        let ops = ops.lower().try_as_str().flatten().unwrap_or_default();
+        let rest: Vec<DataType> = rest.iter().map(|operand| operand.data_type()).collect();
+        Interval::make_unbounded(&result_type(ops, &first.data_type(), &rest)?)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -258,6 +257,21 @@ impl ScalarUDFImpl for Checked {
             _ => plan_err!("`checked` takes one operator less than operands, not {ops:?}"),
         }
     }
+}
+
+/// Returns the type of a chain. Whole numbers have one type; a result of decimals has places and digits of its own.
+fn result_type<'a>(
+    ops: &str,
+    first: &DataType,
+    rest: impl IntoIterator<Item = &'a DataType>,
+) -> Result<DataType> {
+    let mut data_type = first.clone();
+    if data_type.is_decimal() {
+        for (op, operand) in ops.chars().filter_map(operator).zip(rest) {
+            data_type = BinaryTypeCoercer::new(&data_type, &op, operand).get_result_type()?;
+        }
+    }
+    Ok(data_type)
 }
 
 fn computed(left: &ColumnarValue, op: char, right: &ColumnarValue) -> Result<ColumnarValue> {
