@@ -24,7 +24,7 @@ pub(crate) enum ConstantAccessor {
 use ConstantAccessor::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Constants of one table are adjacent.
-pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 35] = [
+pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 36] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -55,6 +55,7 @@ pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 35] = [
     ("client.receive_bytes_per_second", SomeRate(|it| &mut it.client.receive_bytes_per_second)),
     ("client.request_seconds", SomeSeconds(|it| &mut it.client.per_request)),
     ("client.value_seconds", SomeSeconds(|it| &mut it.client.per_value)),
+    ("client.decoded_value_seconds", SomeSeconds(|it| &mut it.client.per_decoded_value)),
     ("client.term_seconds", SomeSeconds(|it| &mut it.client.per_term)),
     ("client.update_seconds", SomeSeconds(|it| &mut it.client.per_update)),
     ("client.key_seconds", SomeSeconds(|it| &mut it.client.per_key)),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -167,6 +168,10 @@ pub struct ClientRates {
     /// One core's time for a value of text, beyond the time for the bytes of its row; if left out, zero.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,
+    /// One core's time for a value that is decoded from Parquet, beyond the time for its bytes: dictionary codes take
+    /// few bytes and as long as other values. If left out, it is zero.
+    #[serde(default, rename = "decoded_value_seconds", deserialize_with = "data::some_duration")]
+    pub per_decoded_value: Option<Duration>,
     /// One core's time for an arithmetic operation on two values; if left out, zero.
     #[serde(default, rename = "term_seconds", deserialize_with = "data::some_duration")]
     pub per_term: Option<Duration>,
@@ -301,6 +306,27 @@ impl HardwareProfile {
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Self> {
         Self::all().iter().find(|profile| profile.name == name)
+    }
+
+    /// The profile `local` with the cores of this machine, which store and client share, and with a link of this rate
+    /// between them: [`BytesPerSecond::UNLIMITED`] for a loopback interface that nothing limits.
+    #[must_use]
+    pub fn on_this_machine(link: BytesPerSecond) -> Self {
+        /// The share of payload in the bytes of TCP over Ethernet.
+        const PAYLOAD: f64 = 0.96;
+        let mut hardware = PROFILES[4].clone();
+        let Self { name, link: own, select, client, .. } = &mut hardware;
+        let cores = available_parallelism().ok().and_then(|it| u32::try_from(it.get()).ok());
+        client.cores = cores.and_then(NonZeroU32::new).unwrap_or(client.cores);
+        select.cores = client.cores.get().into();
+        select.total_bytes_per_second = select.csv_bytes_per_second * select.cores;
+        let payload = link * PAYLOAD;
+        if payload < own.bytes_per_second {
+            *name = format!("{name} behind {} Gbit/s", link.as_gbit());
+            own.bytes_per_second = payload;
+            own.connection_bytes_per_second.0 = own.connection_bytes_per_second.0.min(payload.0);
+        }
+        hardware
     }
 
     /// Parses a user's profile, in the format of the files in `hardware/`.

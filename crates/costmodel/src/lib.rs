@@ -37,6 +37,7 @@
 //! let scan = ScanDemand {
 //!     objects: 96,
 //!     format: Format::Csv,
+//!     answer: Format::Csv,
 //!     needed: Bytes(7_775_727_688),
 //!     gaps: Bytes::ZERO,
 //!     rows: Rows(59_986_052),

@@ -24,8 +24,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of S3 Select's answers for objects of this format.
-    pub(crate) fn of_answer(self) -> Self {
+    /// The usual format of S3 Select's answers for objects of this format.
+    #[must_use]
+    pub fn of_answer(self) -> Self {
         match self {
             Self::Json => Self::Json,
             Self::Csv | Self::Parquet => Self::Csv,
@@ -51,6 +52,8 @@ pub struct Phase {
     pub name: &'static str,
     /// The format of the objects.
     pub format: Format,
+    /// The format of S3 Select's answers, [`Format::Csv`] or [`Format::Json`].
+    pub answer: Format,
     /// The length of the longest chain of dependent requests: 1 if all can be sent at once, 2 if a footer is read
     /// first.
     pub rounds: u32,
@@ -86,10 +89,12 @@ pub struct Phase {
     pub asked: Bytes,
     /// The number of values that the store writes; see [`answered`](crate::answered).
     pub answered: f64,
-    /// Payload of the answers to Select requests: JSON for JSON objects, CSV for all others.
+    /// Payload of the answers to Select requests, in the format [`Self::answer`].
     pub returned: Bytes,
     /// Text values that the client parses, from GET and from Select.
     pub values: f64,
+    /// Values that the client decodes from Parquet.
+    pub decoded: f64,
     /// The terms that the client evaluates, for all rows together: arithmetic, updates of aggregates, and keys by
     /// which rows are grouped or ordered.
     pub here: Terms,
@@ -102,6 +107,7 @@ impl Default for Phase {
         Self {
             name: "scan",
             format: Format::Csv,
+            answer: Format::Csv,
             rounds: 1,
             lists: Requests::ZERO,
             heads: Requests::ZERO,
@@ -120,6 +126,7 @@ impl Default for Phase {
             answered: 0.0,
             returned: Bytes::ZERO,
             values: 0.0,
+            decoded: 0.0,
             here: Terms::NONE,
             uses: Vec::new(),
         }
@@ -181,6 +188,7 @@ impl Phase {
             answered: self.answered * factor,
             returned: self.returned * factor,
             values: self.values * factor,
+            decoded: self.decoded * factor,
             here: self.here.times(factor),
             uses: uses.collect(),
             ..*self
@@ -317,8 +325,9 @@ impl Phase {
 
         let cores = hardware.all_cores();
         let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
-            + hardware.ingest_seconds(self.format.of_answer(), self.returned.as_f64())
-            + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
+            + hardware.ingest_seconds(self.answer, self.returned.as_f64())
+            + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64()
+            + self.decoded * hardware.client.per_decoded_value.unwrap_or_default().as_secs_f64();
         let asking = plain.as_f64() * hardware.client.per_request.unwrap_or_default().as_secs_f64();
         let working = parsing + asking + hardware.client.evaluating(self.here);
         let client = working / requests.as_f64().clamp(1.0, cores);

@@ -72,6 +72,7 @@ impl TopKDemand {
             Phase {
                 name,
                 format: demand.format,
+                answer: demand.answer,
                 selects,
                 selects_at_once: demand.selects_at_once,
                 scanned: scanned.bytes * share,
@@ -100,6 +101,7 @@ impl TopKDemand {
         Some(Phase {
             name: "sample",
             format: self.scan.format,
+            answer: self.scan.answer,
             selects: self.sample_requests,
             selects_at_once: Some(self.sample_requests),
             scanned: scanned.bytes * fraction,
@@ -152,6 +154,7 @@ mod tests {
         let scan = ScanDemand {
             objects: 96,
             format: Format::Csv,
+            answer: Format::Csv,
             needed: Bytes(7_775_727_688),
             gaps: Bytes::ZERO,
             rows: Rows(60_000_000),

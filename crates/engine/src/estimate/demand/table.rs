@@ -11,6 +11,7 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
+use sluicegate_s3select::capabilities::TypeClass;
 
 use super::group_by::ASSUMED_LARGEST;
 use super::{AGGREGATE_BYTES, at_once, default_selectivity, partitions, table_rows};
@@ -18,6 +19,7 @@ use crate::context::config::SluiceOptions;
 use crate::estimate::statistics::column_layouts::{FetchEstimate, ScanLayouts};
 use crate::estimate::statistics::table::TableStatistics;
 use crate::pushdown::predicate::ColumnStyle;
+use crate::pushdown::statement::class;
 use crate::scan::s3_select::S3SelectSource;
 
 /// The sizes of a table, and what its statistics add.
@@ -232,6 +234,7 @@ impl<'a> Table<'a> {
         ScanDemand {
             objects: self.requests,
             format,
+            answer: self.answer(columns),
             needed: Bytes::from_f64(needed),
             gaps: Bytes::from_f64((self.bytes * fetched.share - needed).max(0.0)),
             rows: Rows::from_f64(self.rows),
@@ -252,15 +255,44 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Returns true if a column of the table is text.
+    fn is_text(&self, index: &usize) -> bool {
+        self.schema
+            .fields()
+            .get(*index)
+            .is_some_and(|field| class(field.data_type()) == TypeClass::String)
+    }
+
+    /// Returns the format in which a statement's answer with these columns is sent; see [`Statement::scan`].
+    fn answer(&self, columns: &[usize]) -> Format {
+        match self.style {
+            ColumnStyle::Positional => Format::Csv,
+            ColumnStyle::Member => Format::Json,
+            ColumnStyle::Named if columns.iter().any(|index| self.is_text(index)) => Format::Json,
+            ColumnStyle::Named => Format::Csv,
+        }
+    }
+
     /// Returns the bytes of a returned row in the format of the answer.
     pub(super) fn row_bytes(&self, columns: &[usize]) -> f64 {
         let values = match self.style {
             ColumnStyle::Positional | ColumnStyle::Member => {
                 (self.bytes / self.rows.max(1.0)) * self.share(columns)
             }
-            ColumnStyle::Named => columns.iter().map(|index| self.width(*index)).sum(),
+            ColumnStyle::Named => {
+                let as_json = self.answer(columns) == Format::Json;
+                let value = |index: &usize| {
+                    let name =
+                        self.schema.fields().get(*index).map_or(0, |field| field.name().len());
+                    let quotes = if self.is_text(index) { 2.0 } else { 0.0 };
+                    // `"name":` and the value, which a comma or a brace follows.
+                    let around = if as_json { name as f64 + 3.0 + quotes } else { 0.0 };
+                    self.width(*index) + around
+                };
+                columns.iter().map(value).sum::<f64>() + if as_json { 2.0 } else { 0.0 }
+            }
         };
-        let is_lone = columns.len() == 1 && self.style != ColumnStyle::Member;
+        let is_lone = columns.len() == 1 && self.answer(columns) != Format::Json;
         values + if is_lone { self.around_lone } else { 0.0 }
     }
 

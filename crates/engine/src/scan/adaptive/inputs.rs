@@ -80,6 +80,7 @@ pub(super) mod tests {
         let demand = ScanDemand {
             objects: FILES,
             format: Format::Csv,
+            answer: Format::Csv,
             needed: Bytes(FILES * FILE),
             gaps: Bytes::ZERO,
             rows: Rows(FILES * FILE / 100),
