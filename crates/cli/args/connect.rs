@@ -157,7 +157,7 @@ fn hardware_help() -> String {
         HardwareProfile::all().iter().map(|profile| profile.name.as_str()).collect();
     format!(
         "Machine, link and store that predictions assume, by name or as a TOML file: {}. auto: what \
-         `sluice calibrate` measured last for this store; else local-1gbit for a store on this machine, \
+         `sluice calibrate` measured last for this store; else local for a store on this machine, \
          aws-in-region for AWS, remote-1gbit for any other [default: auto]",
         names.join(", ")
     )

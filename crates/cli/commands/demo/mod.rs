@@ -55,7 +55,7 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // The demo's data can be generated again, so writes need not survive a power failure.
     let server = Server::builder(&folder).sync_writes(false).start().await?;
-    let engine = connect(&server, &hardware(args.link)?).await?;
+    let engine = connect(&server, &HardwareProfile::on_this_machine(args.link)).await?;
     let tables = tpch::Generate {
         scale: args.scale,
         tables: TPCH_TABLES.to_vec(),
@@ -130,19 +130,6 @@ fn typed(args: &DemoArgs) -> String {
         typed += &format!(" --link '{}'", link_words(args.link));
     }
     typed
-}
-
-/// Returns the hardware profile by which the demo chooses between GET and Select.
-fn hardware(link: BytesPerSecond) -> Result<HardwareProfile> {
-    let local = HardwareProfile::by_name("local-1gbit")
-        .ok_or_else(|| Failure::new("the hardware profile `local-1gbit` is missing"))?;
-    let mut hardware = local.clone();
-    if link != BytesPerSecond::gbit(1.0) {
-        hardware.name = format!("local-1gbit with a link of {}", link_words(link));
-        hardware.link.bytes_per_second = link;
-        hardware.link.connection_bytes_per_second = link;
-    }
-    Ok(hardware)
 }
 
 /// Runs an item with everything fetched, and with every choice left to the cost model.

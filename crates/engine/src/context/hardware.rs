@@ -1,35 +1,20 @@
 //! The machine and link that predictions assume by default.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
-use sluicegate_costmodel::HardwareProfile;
+use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 
-/// Returns the profile for a store at this URL: `local-1gbit` on this machine, `aws-in-region` for AWS,
-/// `remote-1gbit` for any other store. EXPLAIN names it with every prediction; `sluice calibrate` measures a better
-/// one.
+/// Returns the profile for a store at this URL: `local` on this machine, whose store has no link and shares its cores
+/// with the client, `aws-in-region` for AWS, `remote-1gbit` for any other store. EXPLAIN names it with every
+/// prediction; `sluice calibrate` measures a better one.
 pub(crate) fn assumed(endpoint: Option<&str>) -> HardwareProfile {
-    let host = endpoint.map_or(Host::Aws, host);
-    let name = match host {
+    let name = match endpoint.map_or(Host::Aws, host) {
+        Host::Here => return HardwareProfile::on_this_machine(BytesPerSecond::UNLIMITED),
         Host::Aws => "aws-in-region",
-        Host::Here => "local-1gbit",
         Host::Elsewhere => "remote-1gbit",
     };
-    let mut hardware =
-        HardwareProfile::by_name(name).unwrap_or_else(HardwareProfile::paper).clone();
-    if matches!(host, Host::Here) {
-        hardware.client.shares_cores = true;
-        hardware.select.per_statement.get_or_insert(STATEMENT);
-        hardware.client.per_request.get_or_insert(REQUEST);
-    }
-    hardware
+    HardwareProfile::by_name(name).unwrap_or_else(HardwareProfile::paper).clone()
 }
-
-/// The core time of a statement to a store on the same machine, independent of the scanned bytes. It covers the
-/// client's and the store's part, as measured with our server over 5,000 objects of 25 bytes (2026-11, two cores: 0.9
-/// ms a statement, and 0.4 ms for any other request).
-const STATEMENT: Duration = Duration::from_micros(900);
-const REQUEST: Duration = Duration::from_micros(400);
 
 /// The place of a store.
 enum Host {
@@ -70,7 +55,10 @@ mod tests {
             "http://localhost:9000",
             "http://bucket.localhost",
         ] {
-            assert_eq!(assumed(Some(near)).name, "local-1gbit", "{near}");
+            let hardware = assumed(Some(near));
+            assert_eq!(hardware.name, "local", "{near}");
+            assert!(hardware.client.shares_cores && hardware.link.bytes_per_second.0 > 1e9);
+            assert_eq!(hardware.select.cores, f64::from(hardware.client.cores.get()));
         }
         for aws in
             ["https://s3.eu-central-1.amazonaws.com", "https://s3.cn-north-1.amazonaws.com.cn"]

@@ -81,8 +81,9 @@ impl EndpointBuilder {
         self
     }
 
-    /// Sets the machine and the link that predictions assume. The default is `local-1gbit` for a store on this
-    /// machine, `aws-in-region` for AWS, and `remote-1gbit` for any other store.
+    /// Sets the machine and the link that predictions assume. The default is
+    /// [`HardwareProfile::on_this_machine`] for a store on this machine, `aws-in-region` for AWS, and `remote-1gbit`
+    /// for any other store.
     #[must_use]
     pub fn hardware(mut self, hardware: HardwareProfile) -> Self {
         self.hardware = Some(hardware);
