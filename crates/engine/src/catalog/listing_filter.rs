@@ -227,6 +227,10 @@ fn is_sidecar(path: &Path, kind: &str) -> bool {
 struct Lists(ListingFilter);
 
 impl ReadLayer for Lists {
+    fn reads_as_below(&self) -> bool {
+        true
+    }
+
     fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         let listed = self.0.clone();
         Arc::new(move |path| listed.has(path))

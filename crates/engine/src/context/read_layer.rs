@@ -1,17 +1,20 @@
 //! Object stores that change reads or listings, and pass everything else on to the store below.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use futures::future::ready;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, OBJECT_STORE_COALESCE_DEFAULT,
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload,
+    PutResult, Result, coalesce_ranges,
 };
 use url::Url;
 
@@ -35,6 +38,11 @@ pub(crate) trait ReadLayer: fmt::Debug + Send + Sync + 'static {
     /// Returns the filter for objects in listings.
     fn lists(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         Arc::new(|_| true)
+    }
+
+    /// Returns true if the layer changes no GET, so that several ranges are read as the store below does.
+    fn reads_as_below(&self) -> bool {
+        false
     }
 
     /// Changes the options of a write in one request.
@@ -147,6 +155,14 @@ impl<L: ReadLayer> ObjectStore for Layered<L> {
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         self.layer.get(&*self.inner, location, options).await
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        if self.layer.reads_as_below() {
+            return self.inner.get_ranges(location, ranges).await;
+        }
+        let get = |range| self.get_range(location, range);
+        coalesce_ranges(ranges, get, OBJECT_STORE_COALESCE_DEFAULT).await
     }
 
     fn delete_stream(

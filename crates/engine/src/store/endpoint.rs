@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use object_store::OBJECT_STORE_COALESCE_DEFAULT;
 use sluicegate_client::Client;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::capabilities::StoreCapabilities;
@@ -44,6 +45,25 @@ impl Endpoint {
         self.hardware.client.machines = machines;
         let hour = self.prices.compute.per_hour;
         self.prices.compute.per_hour = hour * f64::from(machines.get()) / f64::from(before.get());
+    }
+
+    /// Returns the largest gap between two ranges of an object that GET reads instead of sending another request:
+    /// where reading it takes as long as the request.
+    pub(crate) fn gap(&self) -> u64 {
+        /// GETs of ranges that object_store has in flight for one reader.
+        const AT_ONCE: f64 = 10.0;
+        /// The seconds of one core for a byte that is sent and received on one machine.
+        const MOVED: f64 = 1e-9;
+        /// Bounds, in bytes.
+        const GAPS: (f64, f64) = (16_384.0, OBJECT_STORE_COALESCE_DEFAULT as f64);
+        let HardwareProfile { link, requests, client, .. } = &self.hardware;
+        let cores = f64::from(client.cores.get());
+        let asking = client.per_request.unwrap_or_default().as_secs_f64() / cores;
+        let waiting = link.latency.as_secs_f64() / AT_ONCE;
+        let request = waiting.max(1.0 / requests.per_second).max(asking);
+        let moved = if client.shares_cores { MOVED / cores } else { 0.0 };
+        let byte = 1.0 / link.bytes_per_second.0 + moved;
+        (request / byte).clamp(GAPS.0, GAPS.1) as u64
     }
 
     /// Returns the capabilities of the store.

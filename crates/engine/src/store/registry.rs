@@ -156,7 +156,10 @@ impl S3Stores {
         let connected = connect(endpoint, name, &service);
         let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
         let store = match &self.query {
-            Some(_) => Arc::new(VersionPinnedStore::new(store, self.versions.for_bucket(name))),
+            Some(_) => {
+                let versions = self.versions.for_bucket(name);
+                Arc::new(VersionPinnedStore::new(store, versions).reading_gaps(endpoint.gap()))
+            }
             None => store,
         };
         buckets.insert(key, Arc::clone(&store));

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use chrono::DateTime;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use futures::stream::BoxStream;
@@ -12,8 +14,9 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     Attribute, Attributes, CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload,
-    ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, Result,
+    ListResult, MultipartUpload, OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    coalesce_ranges,
 };
 
 use sluicegate_client::Error as StoreError;
@@ -29,12 +32,19 @@ use crate::store::multi_range_get::RequestedRanges;
 pub(crate) struct VersionPinnedStore {
     inner: Arc<dyn ObjectStore>,
     seen: Arc<PinnedVersions>,
+    /// The largest gap between two ranges that one request reads.
+    gap: u64,
 }
 
 impl VersionPinnedStore {
     /// Pins the versions of `seen`, to which later ones are added.
     pub(crate) fn new(inner: Arc<dyn ObjectStore>, seen: Arc<PinnedVersions>) -> Self {
-        Self { inner, seen }
+        Self { inner, seen, gap: OBJECT_STORE_COALESCE_DEFAULT }
+    }
+
+    /// Sets the largest gap between two ranges that one request reads.
+    pub(crate) fn reading_gaps(self, gap: u64) -> Self {
+        Self { gap, ..self }
     }
 }
 
@@ -175,6 +185,10 @@ impl ObjectStore for VersionPinnedStore {
             _ => return Ok(result),
         };
         Err(Error::Precondition { path: location.to_string(), source: source.into() })
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        coalesce_ranges(ranges, |range| self.get_range(location, range), self.gap).await
     }
 
     fn delete_stream(
