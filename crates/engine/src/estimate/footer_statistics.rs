@@ -36,7 +36,7 @@ pub(crate) async fn trusted_statistics(
     if let (Some(footer), Some(known)) =
         (&footer, StatisticsCache::from_options(state.config_options()))
     {
-        known.stored().insert(object, footer, declared);
+        known.stored().insert(object, footer, declared, &statistics);
     }
     exclude_untrusted(statistics, footer.as_deref(), declared)
 }

@@ -235,6 +235,7 @@ impl Column {
             min,
             max,
             distinct: self.distinct,
+            counted: None,
             bounds: bounds(&others),
             heavy,
             ascending: match neighbours.0 {

@@ -1,20 +1,26 @@
-//! Places of the columns in Parquet objects, from their footers.
+//! Places of the columns in Parquet objects, and statistics of their values, from their footers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::Schema;
+use datafusion::common::Statistics;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use object_store::path::Path;
 use object_store::{OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta};
 use parquet::file::metadata::ParquetMetaData;
 
+use super::ObjectStatistics;
 use super::cache::StatisticsCache;
+use super::footer_values::footer_values;
+use crate::store::endpoints::Endpoints;
 
 /// Most column chunks that are remembered. Beyond, all layouts are dropped, and their columns are estimated.
 const MOST_COLUMNS: usize = 4 << 20;
+/// The statistics of a column take as much memory as so many ranges.
+const VALUES: usize = 24;
 
 /// The layouts of objects whose footers were read in this session.
 #[derive(Debug, Default)]
@@ -30,6 +36,7 @@ type Version = (Path, Option<String>, u64);
 struct Layout {
     columns: usize,
     groups: Vec<Vec<Range<u64>>>,
+    values: Arc<ObjectStatistics>,
 }
 
 fn version(object: &ObjectMeta) -> Version {
@@ -37,8 +44,15 @@ fn version(object: &ObjectMeta) -> Version {
 }
 
 impl LayoutCache {
-    /// Stores the layout of an object from its footer.
-    pub fn insert(&self, object: &ObjectMeta, footer: &ParquetMetaData, declared: &Schema) {
+    /// Stores the layout of an object from its footer, and the statistics of its values. `known` is what DataFusion
+    /// found in the footer, proven or not.
+    pub fn insert(
+        &self,
+        object: &ObjectMeta,
+        footer: &ParquetMetaData,
+        declared: &Schema,
+        known: &Statistics,
+    ) {
         let groups = footer.row_groups().iter().map(|group| {
             let mut places: HashMap<&str, Range<u64>> = HashMap::new();
             for chunk in group.columns() {
@@ -53,8 +67,9 @@ impl LayoutCache {
             declared.fields().iter().map(|it| place(it.name())).collect()
         });
         let columns = declared.fields().len();
-        let layout = Layout { columns, groups: groups.collect() };
-        let size = |layout: &Layout| (layout.columns * layout.groups.len()).max(1);
+        let values = Arc::new(footer_values(object, footer, declared, known));
+        let layout = Layout { columns, groups: groups.collect(), values };
+        let size = |layout: &Layout| (layout.columns * (layout.groups.len() + VALUES)).max(1);
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let known: usize = objects.len().saturating_mul(size(&layout));
         if known.saturating_add(size(&layout)) > MOST_COLUMNS {
@@ -63,10 +78,23 @@ impl LayoutCache {
         objects.insert(version(object), Arc::new(layout));
     }
 
+    /// Returns the statistics of an object's values, if its footer was read.
+    #[must_use]
+    pub fn statistics(&self, object: &ObjectMeta) -> Option<Arc<ObjectStatistics>> {
+        Some(Arc::clone(&self.get(object)?.values))
+    }
+
     fn get(&self, object: &ObjectMeta) -> Option<Arc<Layout>> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         objects.get(&version(object)).cloned()
     }
+}
+
+/// The largest gap between column chunks that GET of a scan reads instead of sending another request.
+fn gap_of(config: &FileScanConfig, options: &ConfigOptions) -> u64 {
+    let endpoints = Endpoints::from_options(options);
+    let endpoint = endpoints.and_then(|it| it.serving(&config.object_store_url));
+    endpoint.map_or(OBJECT_STORE_COALESCE_DEFAULT, |it| it.gap())
 }
 
 /// The part of a scan's objects that GET fetches.
@@ -86,6 +114,8 @@ pub struct ScanLayouts {
     bytes: f64,
     /// Bytes of all objects that the scan reads.
     all_bytes: f64,
+    /// The largest gap between column chunks that is read.
+    gap: u64,
 }
 
 impl ScanLayouts {
@@ -94,7 +124,8 @@ impl ScanLayouts {
     pub fn for_scan(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
         let known = StatisticsCache::from_options(options)?.stored();
         let columns = config.file_source().table_schema().file_schema().fields().len();
-        let mut found = Self { objects: Vec::new(), bytes: 0.0, all_bytes: 0.0 };
+        let gap = gap_of(config, options);
+        let mut found = Self { objects: Vec::new(), bytes: 0.0, all_bytes: 0.0, gap };
         for file in config.file_groups.iter().flat_map(|group| group.files()) {
             let bytes = file.effective_size() as f64;
             found.all_bytes += bytes;
@@ -132,7 +163,7 @@ impl ScanLayouts {
                 let mut end = None;
                 for range in ranges {
                     match end {
-                        Some(last) if range.start <= last + OBJECT_STORE_COALESCE_DEFAULT => {
+                        Some(last) if range.start <= last + self.gap => {
                             bytes += range.end.saturating_sub(last) as f64 * part;
                             end = Some(range.end.max(last));
                         }
@@ -160,9 +191,10 @@ mod tests {
         let group = |start: u64| {
             vec![start..start + 10, start + 110..start + 120, start + 3 * MIB..start + 3 * MIB + 5]
         };
-        let layout = Layout { columns: 3, groups: vec![group(4), group(8 * MIB)] };
-        let stored =
-            ScanLayouts { objects: vec![(Arc::new(layout), 1.0)], bytes: 1e6, all_bytes: 1e6 };
+        let groups = vec![group(4), group(8 * MIB)];
+        let layout = Layout { columns: 3, groups, values: Arc::new(ObjectStatistics::none()) };
+        let objects = vec![(Arc::new(layout), 1.0)];
+        let stored = ScanLayouts { objects, bytes: 1e6, all_bytes: 1e6, gap: MIB };
         for (columns, bytes, fetched, requests) in [
             (vec![0], 20.0, 20.0, 2),
             (vec![0, 1], 40.0, 240.0, 2),

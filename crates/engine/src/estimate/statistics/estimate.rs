@@ -12,7 +12,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_plan::expressions::{
-    BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+    BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
 
 use super::table::{TableStatistics, of_all};
@@ -99,8 +99,19 @@ impl TableStatistics {
                     let (left, right) = (self.share(binary.left())?, self.share(binary.right())?);
                     Some(left + right - left * right)
                 }
+                // Of two columns of the same kind, either may be the greater one.
+                Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq
+                    if place(binary.left()).is_some() && place(binary.right()).is_some() =>
+                {
+                    Some(0.5)
+                }
                 _ => None,
             };
+        }
+        if let Some(like) = filter.downcast_ref::<LikeExpr>() {
+            /// The assumed share of texts that have a pattern.
+            const LIKE: f64 = 0.1;
+            return Some(if like.negated() { 1.0 - LIKE } else { LIKE });
         }
         if let Some(not) = filter.downcast_ref::<NotExpr>() {
             return Some(1.0 - self.share(not.arg())?);
@@ -206,7 +217,7 @@ fn equal(object: &ObjectStatistics, column: &ColumnStatistics, value: &ScalarVal
     if column.bounds.is_empty() || (beyond && object.seen >= object.rows) {
         return Some(0.0);
     }
-    let distinct = of_all(column.distinct.count(), object.seen as f64, object.rows as f64);
+    let distinct = of_all(column.distinct_values(), object.seen as f64, object.rows as f64);
     let others = (distinct - column.heavy.len() as f64).max(1.0);
     Some(light(object, column) / others)
 }

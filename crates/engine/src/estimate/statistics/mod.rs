@@ -4,7 +4,8 @@
 //! They come from ANALYZE TABLE, which reads whole objects ([`collect`], [`sketch`]), or from a sample of a few
 //! objects, taken when a table is first planned ([`sample`]). Both are stored per version of an object ([`cache`]),
 //! in memory and, if the engine has a folder, in files ([`message`]). For Parquet objects the statistics come from
-//! footers ([`footers`]), which also contain the bytes of each column ([`column_layouts`]). [`table`] combines the
+//! footers ([`footers`]), which also contain the bytes of each column ([`column_layouts`]) and estimates of its values
+//! (`footer_values`). [`table`] combines the
 //! statistics of a table's objects, [`estimate`] derives the share of rows that pass a filter, and [`summary`]
 //! prepares them for display.
 //!
@@ -17,6 +18,7 @@ pub mod collect;
 pub mod column_layouts;
 mod distinct_values;
 pub mod estimate;
+mod footer_values;
 pub mod footers;
 pub mod message;
 pub mod sample;
@@ -47,6 +49,8 @@ pub struct StatisticsKey {
 pub enum Origin {
     /// A part of the object was read.
     Sample,
+    /// The footer of a Parquet object was read. Such statistics are kept in memory only.
+    Footer,
     /// ANALYZE TABLE read the whole object.
     Analyze,
 }
@@ -55,6 +59,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Sample => "sample",
+            Self::Footer => "footer",
             Self::Analyze => "ANALYZE",
         })
     }
@@ -82,6 +87,23 @@ pub struct ObjectStatistics {
 }
 
 impl ObjectStatistics {
+    /// Returns statistics of no object, for tests.
+    #[cfg(test)]
+    fn none() -> Self {
+        let about =
+            StatisticsKey { store: String::new(), url: String::new(), format: String::new() };
+        Self {
+            about,
+            e_tag: String::new(),
+            size: 0,
+            origin: Origin::Footer,
+            taken: 0,
+            rows: 0,
+            seen: 0,
+            columns: Vec::new(),
+        }
+    }
+
     /// Returns the statistics of a column of the table, if the name and type agree.
     #[must_use]
     pub fn column(
@@ -114,6 +136,8 @@ pub struct ColumnStatistics {
     pub max: Option<ScalarValue>,
     /// Sketch of the distinct values.
     pub distinct: Sketch,
+    /// The approximate number of distinct values if it follows from a footer. The sketch is then empty.
+    pub counted: Option<f64>,
     /// Bounds of a histogram of the values that are not heavy, from the least to the greatest. They split these
     /// values into equal shares. Empty if all values are heavy.
     pub bounds: Vec<ScalarValue>,
@@ -129,6 +153,12 @@ pub struct ColumnStatistics {
 const CLUSTERED: f64 = 0.5;
 
 impl ColumnStatistics {
+    /// Returns the approximate number of distinct values.
+    #[must_use]
+    pub fn distinct_values(&self) -> f64 {
+        self.counted.unwrap_or_else(|| self.distinct.count())
+    }
+
     /// Returns a word for the order of the rows.
     #[must_use]
     pub fn order(&self) -> &'static str {

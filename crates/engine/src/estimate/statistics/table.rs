@@ -61,7 +61,10 @@ impl TableStatistics {
     pub fn for_scan(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
         let known = StatisticsCache::from_options(options)?;
         let table = Objects::for_scan(config, options)?;
-        let objects = known.in_memory(&table.versions);
+        // What ANALYZE TABLE stored is better than what a footer tells.
+        let footer = |object: &ObjectMeta| known.stored().statistics(object);
+        let objects = known.in_memory(&table.versions).into_iter().zip(&table.objects);
+        let objects = objects.map(|(it, object)| it.or_else(|| footer(object))).collect();
         let table = Self::new(config, objects);
         (!table.objects.is_empty()).then_some(table)
     }
@@ -164,7 +167,10 @@ impl TableStatistics {
         if seen == 0.0 {
             return None;
         }
-        let distinct = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
+        let sketches = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
+        // The values of one footer are assumed to be among those of another.
+        let footers = counted().filter_map(|(_, column)| column.counted);
+        let distinct = footers.fold(sketches, f64::max);
         let rows = self.rows();
         Some(match counted().all(|(_, column)| column.correlation.abs() >= CLUSTERED) {
             // Clustered rows that were not read have other values.
@@ -180,17 +186,18 @@ impl TableStatistics {
         if self.is_analyzed() {
             return true;
         }
-        let (mut less, mut sketches) = (0.0, Vec::new());
+        let (mut less, mut footers, mut sketches) = (0.0, 0.0_f64, Vec::new());
         for (object, column) in self.column(position) {
             // A value that is less than the one before starts a new run, in which earlier values recur.
             let here = (1.0 - column.ascending) * object.seen as f64;
-            if column.correlation.abs() >= CLUSTERED || here < column.distinct.count() {
+            if column.correlation.abs() >= CLUSTERED || here < column.distinct_values() {
                 return false;
             }
             less += here;
+            footers = column.counted.map_or(footers, |it| footers.max(it));
             sketches.push(&column.distinct);
         }
-        !sketches.is_empty() && less >= AGAIN * Sketch::count_of(sketches)
+        !sketches.is_empty() && less >= AGAIN * Sketch::count_of(sketches).max(footers)
     }
 
     /// Returns the approximate share of the rows that have one of the `most` most frequent values of a column; `None`
