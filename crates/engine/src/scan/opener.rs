@@ -156,9 +156,13 @@ struct Shared {
 pub(crate) const PREFETCH: usize = 1;
 
 impl Shared {
-    /// Returns the parts of a file with the key filters of each; nothing if no row can match a key.
-    async fn keys(&self, file: PartitionedFile) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
-        let Some(keys) = &self.keys else { return Ok(vec![(file, Vec::new())]) };
+    /// Returns the parts of a file with the key filters of each; nothing if no row can match a key. `None` if the file
+    /// is to be fetched.
+    async fn keys(
+        &self,
+        file: PartitionedFile,
+    ) -> Result<Option<Vec<(PartitionedFile, Vec<Filter>)>>> {
+        let Some(keys) = &self.keys else { return Ok(Some(vec![(file, Vec::new())])) };
         let opening = Opening {
             source: &self.source,
             select: &self.select,
@@ -226,7 +230,11 @@ impl FileOpener for S3SelectOpener {
                 return Ok(futures::stream::empty().boxed());
             }
             let mut parts = Vec::new();
-            for (file, keys) in shared.keys(file).await? {
+            let Some(asked) = shared.keys(file.clone()).await? else {
+                let (snapshot, has_keys) = (shared.snapshot(&[])?, false);
+                return Open { shared, snapshot, has_keys, file }.fetch(0);
+            };
+            for (file, keys) in asked {
                 let (snapshot, has_keys) = (shared.snapshot(&keys)?, !keys.is_empty());
                 parts.push(Open { shared: Arc::clone(&shared), snapshot, has_keys, file });
             }
@@ -350,10 +358,15 @@ impl Open {
     /// Reads the file's rows with GET, those that pass every filter, without the first `skip`. The store and
     /// DataFusion return rows in the order of the file.
     fn fall_back(&self, skip: usize, why: &dyn Display) -> Result<Rows> {
-        let Self { shared, snapshot, file, .. } = self;
-        let object = &file.object_meta.location;
+        let object = &self.file.object_meta.location;
         tracing::info!(%object, %why, "reading the object with GET instead");
-        shared.metrics.fallback();
+        self.shared.metrics.fallback();
+        self.fetch(skip)
+    }
+
+    /// Reads the file's rows with GET, those that pass every filter, without the first `skip`.
+    fn fetch(&self, skip: usize) -> Result<Rows> {
+        let Self { shared, snapshot, file, .. } = self;
         let open = shared.get.open(file.clone(), shared.metrics.got().clone())?;
         let rows = open.run(&open.plan(&snapshot.filters, &shared.columns)?)?;
         let mut skip = skip;

@@ -207,7 +207,9 @@ impl LocalGroupBy {
             metrics: &self.metrics,
             options: self.context.session_config().options(),
         };
-        keys.parts(opening, file).await
+        // Where GET is predicted to be faster than filters, `choose` decides without them.
+        let parts = keys.parts(opening, file).await?;
+        Ok(parts.unwrap_or_else(|| vec![(file.clone(), Vec::new())]))
     }
 
     /// Returns the cheapest of some ways. The first way, which reads all rows locally, is excluded if the session

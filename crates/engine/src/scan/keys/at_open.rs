@@ -83,7 +83,7 @@ impl KeysAtOpen {
     }
 
     /// Returns the key filters of a file that is opened now. The file may be divided into parts with their own
-    /// filters; the result is empty if no row can match a key.
+    /// filters; there are none if no row can match a key. `None` if the file is to be fetched.
     ///
     /// # Errors
     ///
@@ -92,11 +92,12 @@ impl KeysAtOpen {
         &self,
         opening: Opening<'_>,
         file: &PartitionedFile,
-    ) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
+    ) -> Result<Option<Vec<(PartitionedFile, Vec<Filter>)>>> {
         let Opening { source, select, config, metrics, options } = opening;
         let endpoint = &select.endpoint;
         let decided = self.decided(source, endpoint, config, options).await?;
-        Ok(match decided.as_ref() {
+        Ok(Some(match decided.as_ref() {
+            KeyDecision::Fetch => return Ok(None),
             KeyDecision::NoRow => Vec::new(),
             KeyDecision::Nothing(_) => vec![(file.clone(), Vec::new())],
             KeyDecision::Ask(sent) => vec![(file.clone(), sent.filters.clone())],
@@ -107,7 +108,7 @@ impl KeysAtOpen {
                 let asked = by_part.push_down_range(asking, looking, file, &self.said).await?;
                 asked.into_iter().map(|(part, sent)| (part, sent.filters)).collect()
             }
-        })
+        }))
     }
 
     async fn decided(
@@ -156,6 +157,7 @@ impl KeysAtOpen {
         let decided = Arc::new(decided);
         let (said, used) = match decided.as_ref() {
             KeyDecision::NoRow => ("no row has a key".to_owned(), true),
+            KeyDecision::Fetch => ("none: GET is predicted to be faster".to_owned(), false),
             KeyDecision::Nothing(_) if !all_final => ("nothing in time".to_owned(), false),
             KeyDecision::Nothing(why) => (format!("nothing: {why}"), false),
             KeyDecision::Ask(sent) => (sent.to_string(), !sent.columns.is_empty()),
@@ -198,7 +200,7 @@ async fn decide_apart(
 /// `None` if it sends one.
 fn unmet(decided: &KeyDecision) -> Option<Reason> {
     match decided {
-        KeyDecision::NoRow | KeyDecision::ByPart(_) => None,
+        KeyDecision::NoRow | KeyDecision::Fetch | KeyDecision::ByPart(_) => None,
         KeyDecision::Nothing(why) => Some(Reason::from(*why)),
         KeyDecision::Ask(sent)
             if sent

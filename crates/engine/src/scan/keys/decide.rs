@@ -15,8 +15,9 @@ use super::estimate::KeyEstimate;
 use super::pushdown::{KeyFilterForm, KeyStatement, KeysByColumn, Spans, push_down_keys};
 use super::pushed::PushedKeys;
 use super::range_sampler::sample_bytes;
-use crate::context::config::{Join, SluiceOptions};
+use crate::context::config::{Join, Scan, SluiceOptions};
 use crate::estimate::demand::conditions;
+use crate::pushdown::predicate::ColumnStyle;
 use crate::scan::estimator::SessionEstimator;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::chooser::{Chooser, OperatorChoice, Strategy, StrategyPlan};
@@ -40,6 +41,8 @@ pub enum KeyDecision {
     Nothing(&'static str),
     /// The conditions for every part of a file.
     Ask(PushedKeys),
+    /// No statement is sent: GET is predicted to be faster with these keys.
+    Fetch,
     /// Each part of a file gets conditions on the keys that it may have.
     ByPart(Arc<KeysByRange>),
 }
@@ -114,10 +117,18 @@ pub fn decide(
         let build = KeyDecision::ByPart(Arc::new(by_part));
         Strategy { strategy: "bloom", offer: Ok(StrategyPlan { steps, statement: None, build }) }
     });
+    // The plan expected keys that exclude most rows. If they do not, GET of a Parquet object may be faster.
+    let is_auto = SluiceOptions::from_options(options).scan == Scan::Auto;
+    let may_fetch = is_auto && source.format().style == ColumnStyle::Named;
+    let fetch = may_fetch.then(|| {
+        let steps = demand.get().steps;
+        let build = KeyDecision::Fetch;
+        Strategy { strategy: "baseline", offer: Ok(StrategyPlan { steps, statement: None, build }) }
+    });
     let question = OperatorChoice {
         operator: "join",
         subject: String::new(),
-        ways: whole.chain(parts).collect(),
+        ways: whole.chain(parts).chain(fetch).collect(),
         forced: None,
         notes: Vec::new(),
     };
