@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from arena import attack, milliseconds, rows, timed
-from s3 import ACCESS_KEY, SECRET_KEY, read_answer, rows_of
+from s3 import ACCESS_KEY, SECRET_KEY, read_answer, rows_of, select_document
 from server import check
 
 LINES = "<JSON><Type>LINES</Type></JSON>"
@@ -306,6 +306,33 @@ def members(arena):
         spent.append(arena.server.cpu - cpu)
     check(max(spent) < 3, f"{max(spent):.1f} s CPU")
     return "CPU " + ", ".join(milliseconds(seconds) for seconds in spent)
+
+
+@attack("Arrow answers of 3,000 columns")
+def arrow(arena):
+    """The header has at most 16 KiB. A record batch takes about 512 KiB, however many columns it has."""
+    bucket, client = arena.bucket(), arena.client()
+    path = arena.made(bucket, "numbers.csv", rows(100_000))
+
+    def ask(columns, types):
+        query = [("select", ""), ("select-type", "2")]
+        statement = f"SELECT {','.join(['_1'] * columns)} FROM S3Object LIMIT 2000"
+        headers = {"x-sluice-arrow": types}
+        return client.ask("POST", path, query, headers=headers, body=select_document(statement))
+
+    for types in (";" * (16 << 10), "int8;" * 4000, "utf8;" * 3275 + "text", "utf8;compression=zstd" * 700):
+        refused = ask(1, types)
+        check((refused.status, refused.code) == (400, "InvalidArgument"), f"{types[:20]}: {refused.status}")
+    arena.server.forget_peak()
+    before, cpu = arena.server.peak, arena.server.cpu
+    types = ";".join(["utf8"] * 3000) + ";compression=zstd"
+    with ThreadPoolExecutor(8) as clients:
+        for answer in clients.map(lambda _: ask(3000, types), range(8)):
+            found = rows_of(answer.body)
+            check(found.endswith(b"\xff\xff\xff\xff\0\0\0\0"), f"no end of the stream: {found[-20:]}")
+    grown = arena.server.peak - before
+    check(grown < 200, f"grows by {grown:.0f} MiB")
+    return f"grows by {grown:.0f} MiB, {arena.server.cpu - cpu:.1f} s CPU"
 
 
 @attack("statement time-out", alone=True)

@@ -74,6 +74,7 @@ impl RowDecoder {
                 let decoder = JsonDecoder::new(read_schema, batch_size, coerce)?;
                 (Format::Json(Box::new(decoder), fractions), terminator)
             }
+            OutputSerialization::Arrow(_) => return Err(unusable("output format", "Arrow")),
         };
         Ok(Self { format, schema, batch_size, terminator, batch_bytes: 0, record_bytes: 0 })
     }

@@ -50,6 +50,8 @@ pub(super) fn encode(
             check_xml(record_delimiter)?;
             output.json(types::JsonOutput::builder().record_delimiter(record_delimiter).build())
         }
+        // A header replaces the output options, which are required nevertheless.
+        OutputSerialization::Arrow(_) => output.csv(types::CsvOutput::builder().build()),
     };
     let scan_range = request.scan_range.map(encode_scan_range).transpose()?;
     Ok(Encoded { input: input.build(), output: output.build(), scan_range })

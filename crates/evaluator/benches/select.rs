@@ -112,10 +112,21 @@ fn run_on(
     object: &bytes::Bytes,
     input: &InputSerialization,
 ) -> Stats {
+    let output = OutputSerialization::Csv(CsvOutput::default());
+    run_as(output, threads, expression, object, input)
+}
+
+fn run_as(
+    output: OutputSerialization,
+    threads: usize,
+    expression: &str,
+    object: &bytes::Bytes,
+    input: &InputSerialization,
+) -> Stats {
     let request = SelectRequest {
         expression: expression.to_owned(),
         input: input.clone(),
-        output: OutputSerialization::Csv(CsvOutput::default()),
+        output,
         scan_range: None,
         progress: false,
         extras: Extras::ALL,
@@ -370,6 +381,38 @@ fn formats(criterion: &mut Criterion) {
     }
 }
 
+/// Returns whole rows of Parquet as text and as Arrow. The throughput is in bytes of the decoded columns, which are
+/// nearly those of the Arrow answer.
+fn answers(criterion: &mut Criterion) {
+    let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
+    let object = bytes::Bytes::from(parquet(&lineitem(size.unwrap_or(100 << 20), "")));
+    let input = InputSerialization { format: InputFormat::Parquet, compression: Compression::None };
+    let columns = COLUMNS.map(|name| format!("s.{name}")).join(", ");
+    let types = "int64;int64;int64;int64;decimal128(15,2);decimal128(15,2);decimal128(15,2);decimal128(15,2);\
+                 utf8;utf8;date32;date32;date32;utf8;utf8;utf8";
+    let arrow = |compression: &str| {
+        OutputSerialization::Arrow([types, compression].concat().parse().unwrap())
+    };
+    let whole = format!("SELECT {columns} FROM S3Object s");
+    let decoded = run_as(arrow(""), 1, &whole, &object, &input).bytes_returned;
+    let filter = " WHERE s.l_shipdate < CAST('1992-03-01' AS TIMESTAMP)";
+    for (rows, filter) in [("rows", ""), ("filtered rows", filter)] {
+        let statement = format!("{whole}{filter}");
+        let mut group = criterion.benchmark_group(format!("parquet {rows}"));
+        group.throughput(Throughput::Bytes(decoded)).sample_size(10);
+        for (name, output) in [
+            ("text", OutputSerialization::Csv(CsvOutput::default())),
+            ("arrow", arrow("")),
+            ("arrow with lz4", arrow(";compression=lz4")),
+            ("arrow with zstd", arrow(";compression=zstd")),
+        ] {
+            let run = || run_as(output.clone(), 1, &statement, &object, &input);
+            group.bench_function(name, |bencher| bencher.iter(run));
+        }
+        group.finish();
+    }
+}
+
 /// Runs statements that return whole rows on one thread, and on two besides the one that sends the rows.
 fn threads(criterion: &mut Criterion) {
     let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
@@ -384,5 +427,5 @@ fn threads(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, select, formats, threads);
+criterion_group!(benches, select, formats, answers, threads);
 criterion_main!(benches);

@@ -7,7 +7,7 @@ use super::aggregate::State;
 use super::batch::{BatchReader, Columns};
 use super::cancellation::Cancellation;
 use super::group_by::Groups;
-use super::output::{self, Fields, RowWriter};
+use super::output::{Fields, RowWriter};
 use super::program::{Machine, NodeId, Program, is_too_much_text};
 use super::result_rows::{answer_groups, hand_on, write_items};
 use super::selection::Selection;
@@ -81,7 +81,8 @@ impl Execution {
     /// Runs to the end, or until the client is gone.
     pub(super) fn run(mut self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         let mut outbox = Outbox::new(sink);
-        if self.scan(&mut outbox)?.is_continue() {
+        let begun = outbox.append(self.writer.head());
+        if begun.is_continue() && self.scan(&mut outbox)?.is_continue() {
             let _: ControlFlow<()> = self.finish(&mut outbox)?;
         }
         let (scanned, processed) = self.reader.bytes_read();
@@ -97,7 +98,8 @@ impl Execution {
             let outcome = batch.and_then(|()| self.rows(&all, outbox));
             if outcome.is_err() {
                 // The rows before the bad one are part of the answer.
-                let _: ControlFlow<()> = outbox.flush();
+                self.writer.abandon_row();
+                let _: ControlFlow<()> = self.flush(outbox)?;
             }
             let (scanned, processed) = self.reader.bytes_read();
             match outcome? {
@@ -107,14 +109,18 @@ impl Execution {
             }
             if processed - reported >= PROGRESS_BYTES {
                 reported = processed;
-                if outbox.progress(scanned, processed).is_break() {
+                // The rows so far are sent first, so that slow rows are not delayed.
+                if self.flush(outbox)?.is_break() || outbox.progress(scanned, processed).is_break()
+                {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            self.has_batch = self.reader.next_batch().inspect_err(|_| {
+            let next = self.reader.next_batch();
+            if next.is_err() {
                 // The rows read so far are part of the answer.
-                let _: ControlFlow<()> = outbox.flush();
-            })?;
+                let _: ControlFlow<()> = self.flush(outbox)?;
+            }
+            self.has_batch = next?;
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -133,7 +139,7 @@ impl Execution {
             }
         }
         let mut outbox = Outbox::new(sink);
-        if self.scan(&mut outbox)?.is_break() || outbox.flush().is_break() {
+        if self.scan(&mut outbox)?.is_break() || self.flush(&mut outbox)?.is_break() {
             return Ok(None);
         }
         let (records, (scanned, processed)) =
@@ -165,6 +171,16 @@ impl Execution {
         Ok(outbox.stats(0, 0).bytes_returned)
     }
 
+    /// Sends what comes before the rows of the answer, which only [`Self::run`] sends by itself.
+    pub(super) fn begin(&self, sink: &mut dyn Sink) -> (ControlFlow<()>, Stats) {
+        let mut outbox = Outbox::new(sink);
+        let mut flow = outbox.append(self.writer.head());
+        if flow.is_continue() {
+            flow = outbox.flush();
+        }
+        (flow, outbox.stats(0, 0))
+    }
+
     pub(super) fn statement(&self) -> &Arc<Statement> {
         &self.statement
     }
@@ -182,9 +198,6 @@ impl Execution {
             let nodes = items.iter().map(|item| item.node);
             let values = machine.eval_all(outer, nodes, &all, &row)?;
             write_items(&mut self.writer, values, items, 0, &[])?;
-            if outbox.append(self.writer.bytes()).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
         }
         if let (Answer::Groups { outer, items, .. }, Some(groups)) =
             (&self.statement.answer, &mut self.groups)
@@ -200,7 +213,17 @@ impl Execution {
         {
             return Ok(ControlFlow::Break(()));
         }
-        Ok(outbox.flush())
+        self.writer.flush()?;
+        self.writer.finish()?;
+        self.flush(outbox)
+    }
+
+    /// Sends all buffered rows.
+    fn flush(&mut self, outbox: &mut Outbox<'_>) -> Result<ControlFlow<()>, SelectError> {
+        self.writer.flush()?;
+        let flow = outbox.append(self.writer.bytes());
+        self.writer.clear();
+        Ok(if flow.is_break() { flow } else { outbox.flush() })
     }
 
     /// Evaluates the statement for some rows. The rows are split if their text takes too much memory, and evaluated
@@ -354,6 +377,7 @@ impl Execution {
         let cancellation = machine.cancellation().clone();
         let (program, reader) = (&statement.program, &mut **reader);
         let by_columns = writer.takes_columns() && !items.is_empty();
+        let at_once = writer.rows_at_once(items.len());
         // Write dictionary-coded columns from their codes.
         let codes = |item: &Item| {
             let column = program.column(item.node).filter(|_| by_columns)?;
@@ -366,16 +390,23 @@ impl Execution {
         let mut last = 0;
         let mut flow = ControlFlow::Continue(());
         let mut write = |part: &[u32]| -> Result<ControlFlow<()>, SelectError> {
-            if by_columns {
+            let mut part = part;
+            while by_columns && !part.is_empty() {
                 let values = machine.eval_all(program, [], chosen, reader)?;
                 let fields = items.iter().map(|item| match codes(item) {
                     Some(codes) => Fields::Codes(codes),
                     None => Fields::Values(values.get(item.node)),
                 });
-                if writer.put_columns(fields, part, reader.block()) {
-                    last = part.last().map_or(last, |row| *row as usize);
-                    return hand_on(writer, outbox, &cancellation);
+                let Some(count) = writer.put_columns(fields, part, reader.block())? else { break };
+                let (written, rest) = part.split_at(count);
+                last = written.last().map_or(last, |row| *row as usize);
+                part = rest;
+                if hand_on(writer, outbox, &cancellation)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
                 }
+            }
+            if part.is_empty() {
+                return Ok(ControlFlow::Continue(()));
             }
             let nodes = items.iter().map(|item| item.node);
             let values = machine.eval_all(program, nodes, chosen, reader)?;
@@ -397,7 +428,7 @@ impl Execution {
             }
             Ok(ControlFlow::Continue(()))
         };
-        let mut parts = rows.chunks(output::rows_at_once(items.len()));
+        let mut parts = rows.chunks(at_once);
         let written = parts.try_for_each(|part| {
             if flow.is_continue() {
                 flow = write(part)?;

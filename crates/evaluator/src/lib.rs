@@ -111,6 +111,7 @@ impl Evaluation {
     ) -> Result<Self, SelectError> {
         let query = dialect::parse_with(&request.expression, request.extras)?;
         dialect::check(&query, &request.input)?;
+        output::check_columns(&query, &request.output)?;
         let writer = RowWriter::new(&request.output)?;
         check_scan_range(request)?;
         let range = ByteRange::resolve(request.scan_range, source.len())?;

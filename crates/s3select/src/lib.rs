@@ -13,6 +13,7 @@
 //! * [`capabilities`] describes what each kind of store supports.
 //! * [`byteranges`] reads and writes several ranges of an object in one GET.
 
+mod arrow_output;
 pub mod byteranges;
 pub mod capabilities;
 pub mod dialect;

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+pub use crate::arrow_output::{ArrowCompression, ArrowOutput, ArrowTimeUnit, ArrowType};
 use crate::dialect::Extras;
 use crate::error::{Result, SelectError, SelectErrorCode};
 
@@ -137,15 +138,18 @@ pub enum OutputSerialization {
         /// The text after each object.
         record_delimiter: String,
     },
+    /// An Arrow IPC stream of the given types.
+    Arrow(ArrowOutput),
 }
 
 impl OutputSerialization {
-    /// The text after each record.
+    /// The text after each record; empty for Arrow, which has none.
     #[must_use]
     pub fn record_delimiter(&self) -> &str {
         match self {
             Self::Csv(csv) => &csv.record_delimiter,
             Self::Json { record_delimiter } => record_delimiter,
+            Self::Arrow(_) => "",
         }
     }
 }

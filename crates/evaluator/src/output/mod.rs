@@ -1,16 +1,18 @@
 //! Serializes the rows of an answer.
 
+mod arrow;
 mod columns;
 mod csv;
 mod json;
 
+use sluicegate_s3select::dialect::ast::{Projection, Query};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::OutputSerialization;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
 use crate::batch::Codes;
 use crate::vector::{Vector, text_bytes_of};
-pub(crate) use columns::rows_at_once;
+use arrow::ArrowWriter;
 use csv::CsvWriter;
 use json::JsonWriter;
 
@@ -29,6 +31,7 @@ pub(crate) struct RowWriter {
 enum Format {
     Csv(Box<CsvWriter>),
     Json(JsonWriter),
+    Arrow(Box<ArrowWriter>),
 }
 
 /// The name of a field, ready for a JSON object.
@@ -65,6 +68,17 @@ impl Item<'_> {
             Self::Int(_) | Self::Decimal(_) | Self::Timestamp(_) => 0,
         }
     }
+
+    /// Returns the name of the value's type, for messages.
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "string",
+            Self::Value(value) => value.type_name(),
+            Self::Int(_) => "int",
+            Self::Decimal(_) => "decimal",
+            Self::Timestamp(_) => "timestamp",
+        }
+    }
 }
 
 /// The values of a column.
@@ -82,8 +96,35 @@ impl RowWriter {
             OutputSerialization::Json { record_delimiter } => {
                 Format::Json(JsonWriter::new(record_delimiter))
             }
+            OutputSerialization::Arrow(options) => {
+                Format::Arrow(Box::new(ArrowWriter::new(options)?))
+            }
         };
         Ok(Self { format, bytes: Vec::new(), row_start: 0 })
+    }
+
+    /// Returns the bytes before all rows of the answer.
+    pub(crate) fn head(&self) -> &[u8] {
+        match &self.format {
+            Format::Csv(_) | Format::Json(_) => &[],
+            Format::Arrow(writer) => writer.head(),
+        }
+    }
+
+    /// Appends the bytes after all rows of the answer.
+    pub(crate) fn finish(&mut self) -> Result<(), SelectError> {
+        match &mut self.format {
+            Format::Csv(_) | Format::Json(_) => Ok(()),
+            Format::Arrow(writer) => writer.finish(&mut self.bytes),
+        }
+    }
+
+    /// Serializes all finished rows.
+    pub(crate) fn flush(&mut self) -> Result<(), SelectError> {
+        match &mut self.format {
+            Format::Csv(_) | Format::Json(_) => Ok(()),
+            Format::Arrow(writer) => writer.flush(&mut self.bytes),
+        }
     }
 
     /// Returns whether the output contains keys.
@@ -96,6 +137,7 @@ impl RowWriter {
         match &mut self.format {
             Format::Csv(writer) => writer.begin(),
             Format::Json(writer) => writer.begin(&mut self.bytes),
+            Format::Arrow(writer) => writer.begin(),
         }
     }
 
@@ -115,6 +157,8 @@ impl RowWriter {
         match &mut self.format {
             Format::Csv(writer) => writer.put(item, &mut self.bytes)?,
             Format::Json(writer) => writer.put(&key.0, item, &mut self.bytes),
+            // It checks the length itself, before anything is serialized.
+            Format::Arrow(writer) => return writer.put(item),
         }
         // Check at every field, because a row may have thousands.
         self.check_length()
@@ -134,27 +178,39 @@ impl RowWriter {
     pub(crate) fn put_row(&mut self, row: &[u8], delimiter: &[u8], quote: Option<u8>) -> bool {
         match &mut self.format {
             Format::Csv(writer) => writer.put_row(row, delimiter, quote, &mut self.bytes),
-            Format::Json(_) => false,
+            Format::Json(_) | Format::Arrow(_) => false,
         }
     }
 
     /// Returns whether [`Self::put_columns`] may write rows.
     pub(crate) fn takes_columns(&self) -> bool {
-        matches!(self.format, Format::Csv(_))
+        matches!(self.format, Format::Csv(_) | Format::Arrow(_))
     }
 
-    /// Writes whole rows from the values of their columns, which is faster than [`Self::put`] for delimited text.
-    /// Returns false, without writing, if a value cannot be written or the rows are better written one by one.
+    /// Returns the number of rows to write at once.
+    pub(crate) fn rows_at_once(&self, columns: usize) -> usize {
+        match self.format {
+            Format::Csv(_) | Format::Json(_) => columns::rows_at_once(columns),
+            Format::Arrow(_) => usize::MAX,
+        }
+    }
+
+    /// Writes the first rows from the values of their columns, which is faster than [`Self::put`], and returns their
+    /// number. Returns `None`, without writing, if a value cannot be written or the rows are better written one by one.
     pub(crate) fn put_columns<'a>(
         &mut self,
-        fields: impl ExactSizeIterator<Item = Fields<'a>>,
+        fields: impl ExactSizeIterator<Item = Fields<'a>> + Clone,
         rows: &[u32],
         block: &[u8],
-    ) -> bool {
+    ) -> Result<Option<usize>, SelectError> {
         self.row_start = self.bytes.len();
         match &mut self.format {
-            Format::Csv(writer) => writer.put_columns(fields, rows, block, &mut self.bytes),
-            Format::Json(_) => false,
+            Format::Csv(writer) => {
+                let written = writer.put_columns(fields, rows, block, &mut self.bytes);
+                Ok(written.then_some(rows.len()))
+            }
+            Format::Json(_) => Ok(None),
+            Format::Arrow(writer) => writer.put_columns(fields, rows, block, &mut self.bytes),
         }
     }
 
@@ -162,6 +218,7 @@ impl RowWriter {
         match &mut self.format {
             Format::Csv(writer) => writer.end(self.row_start, &mut self.bytes),
             Format::Json(writer) => writer.end(&mut self.bytes),
+            Format::Arrow(writer) => return writer.end(&mut self.bytes),
         }
         self.check_length()
     }
@@ -173,13 +230,34 @@ impl RowWriter {
 
     /// Removes the unfinished row.
     pub(crate) fn abandon_row(&mut self) {
-        self.bytes.truncate(self.row_start);
+        match &mut self.format {
+            Format::Csv(_) | Format::Json(_) => self.bytes.truncate(self.row_start),
+            Format::Arrow(writer) => writer.abandon_row(),
+        }
     }
 
-    /// Removes all rows.
+    /// Removes the serialized rows.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.row_start = 0;
+    }
+}
+
+/// Refuses a statement whose columns are not those of an Arrow answer.
+pub(crate) fn check_columns(
+    query: &Query,
+    options: &OutputSerialization,
+) -> Result<(), SelectError> {
+    let OutputSerialization::Arrow(arrow) = options else { return Ok(()) };
+    match &query.projection {
+        Projection::Star => Err(SelectError::new(
+            SelectErrorCode::InvalidRequestParameter,
+            "SELECT * has no Arrow answer: name the columns.",
+        )),
+        Projection::Items(items) if items.len() != arrow.columns.len() => {
+            Err(arrow::other_count(items.len(), arrow.columns.len()))
+        }
+        Projection::Items(_) => Ok(()),
     }
 }
 

@@ -181,7 +181,10 @@ impl Divisible {
             groups.limit(most);
         }
         let mut records = 0;
-        let mut stats = Stats::default();
+        let (begun, mut stats) = execution.begin(sink);
+        if begun.is_break() {
+            return Ok(stats);
+        }
         for (index, queue) in (0..).zip(queues.iter().cycle()) {
             let Some(range) = self.range(index) else { break };
             let done = loop {

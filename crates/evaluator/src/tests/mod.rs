@@ -1,5 +1,6 @@
 //! Tests whole statements over whole objects.
 
+mod arrow_output;
 mod bloom;
 mod cancellation;
 mod compression;

@@ -40,6 +40,10 @@ pub enum Extension {
     /// and the indexes. The answer is the same, and `BytesScanned` counts the bytes that were read. The crate
     /// `sluicegate-index` documents the index objects and the statements that can use them.
     Indexes,
+    /// A request with the header [`Extension::ARROW_HEADER`] is answered with an Arrow IPC stream, as
+    /// [`ArrowOutput`](crate::request::ArrowOutput) documents. The header replaces the request's
+    /// OutputSerialization, which is still required.
+    Arrow,
 }
 
 impl Extension {
@@ -58,8 +62,12 @@ impl Extension {
     /// The header of a request that enables [`Extension::Bloom`]; its value is `true`.
     pub const BLOOM_HEADER: &'static str = "x-sluice-bloom";
 
+    /// The header of a request that enables [`Extension::Arrow`]; its value is the text of an
+    /// [`ArrowOutput`](crate::request::ArrowOutput): `int64;utf8;compression=lz4`.
+    pub const ARROW_HEADER: &'static str = "x-sluice-arrow";
+
     /// All extensions of the enum.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::DecimalPrecision,
         Self::MinMaxAny,
         Self::ExactSum,
@@ -70,6 +78,7 @@ impl Extension {
         Self::Bloom,
         Self::ManyRanges,
         Self::Indexes,
+        Self::Arrow,
     ];
 
     /// The extension's name in headers.
@@ -85,6 +94,7 @@ impl Extension {
             Self::Bloom => "bloom",
             Self::ManyRanges => "many-ranges",
             Self::Indexes => "indexes",
+            Self::Arrow => "arrow",
         }
     }
 
@@ -118,7 +128,7 @@ mod tests {
         assert_eq!(
             value,
             "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, strict-fields, \
-             partial-groups, bloom, many-ranges, indexes"
+             partial-groups, bloom, many-ranges, indexes, arrow"
         );
         assert_eq!(Extension::parse_header(&value), all);
         let some = Extension::parse_header("exact-sum,teleportation");

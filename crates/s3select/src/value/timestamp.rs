@@ -166,6 +166,13 @@ impl Timestamp {
         i128::from(self.seconds) * 1_000_000_000 + i128::from(self.nanos)
     }
 
+    /// The seconds since 1970-01-01T00:00Z, rounded down, and the nanoseconds after them.
+    #[must_use]
+    #[inline]
+    pub fn seconds_and_nanos(self) -> (i64, u32) {
+        (self.seconds, self.nanos)
+    }
+
     /// The offset from UTC in minutes, if it is known.
     #[must_use]
     pub fn offset(self) -> Option<i16> {

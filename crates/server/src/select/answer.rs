@@ -17,7 +17,7 @@ use s3s::{S3Error, S3Result, s3_error};
 use sluicegate_evaluator::{
     Cancellation, Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats,
 };
-use sluicegate_s3select::request::SelectRequest;
+use sluicegate_s3select::request::{OutputSerialization, SelectRequest};
 use sluicegate_s3select::{SelectError, SelectErrorCode};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
@@ -123,8 +123,10 @@ impl Source {
         let Some(IndexedSource { request, .. }) = &self.indexed else { return Err(error) };
         let source = Arc::clone(&self.snapshot);
         let whole = Evaluation::prepare(request, source)?.with_cancellation(&sink.cancellation);
-        // Which groups are returned before the end depends on the division into batches.
-        let is_same = sink.sent == 0 || !request.extras.groups;
+        // Which groups are returned before the end depends on the division into batches, as do an Arrow stream's.
+        let by_batches =
+            request.extras.groups || matches!(request.output, OutputSerialization::Arrow(_));
+        let is_same = sink.sent == 0 || !by_batches;
         let skip = if is_same { sink.sent } else { u64::MAX };
         let stats = whole.run(&mut SkippingSink { sink, skip })?;
         if is_same { Ok(stats) } else { Err(error) }

@@ -29,7 +29,7 @@ use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error}
 use sluicegate_evaluator::Evaluation;
 use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::dialect::Extras;
-use sluicegate_s3select::request::InputFormat;
+use sluicegate_s3select::request::{ArrowOutput, InputFormat, OutputSerialization};
 use sluicegate_s3select::{SelectError, SelectErrorCode, SelectRequest};
 
 use crate::api::Api;
@@ -54,6 +54,8 @@ const STRICT_FIELDS: HeaderName = HeaderName::from_static(Extension::STRICT_FIEL
 const PARTIAL_GROUPS: HeaderName = HeaderName::from_static(Extension::PARTIAL_GROUPS_HEADER);
 /// The header that requests [`Extension::Bloom`].
 const BLOOM: HeaderName = HeaderName::from_static(Extension::BLOOM_HEADER);
+/// The header that requests [`Extension::Arrow`].
+const ARROW: HeaderName = HeaderName::from_static(Extension::ARROW_HEADER);
 /// The maximum length of an error message in bytes, so that it fits into a header of an event.
 const MAX_MESSAGE: usize = 4096;
 
@@ -111,6 +113,7 @@ impl SelectRoute {
         let has = |name| request.headers.get(name).is_some_and(|value| value == "true");
         let strict_lines = has(STRICT_LINES);
         let strict_fields = strict_fields(&request.headers)?;
+        let arrow = arrow(&request.headers)?;
         let extras = Extras { groups: has(PARTIAL_GROUPS), bloom: has(BLOOM) };
         let body = self.documents.read(request).await.map_err(too_long)?;
         let trailers = request.trailing_headers.as_ref();
@@ -120,6 +123,9 @@ impl SelectRoute {
         if let InputFormat::Csv(csv) = &mut parsed.input.format {
             csv.strict_lines = strict_lines;
             csv.strict_fields = strict_fields;
+        }
+        if let Some(arrow) = arrow {
+            parsed.output = OutputSerialization::Arrow(arrow);
         }
         parsed.extras = extras;
         Ok(parsed)
@@ -203,6 +209,14 @@ fn strict_fields(headers: &HeaderMap) -> S3Result<Option<usize>> {
         Some(fields) if fields > 0 => Ok(Some(fields)),
         _ => Err(s3_error!(InvalidArgument, "{STRICT_FIELDS} is a number of fields, from 1 on.")),
     }
+}
+
+/// Returns the types of an answer that the request wants as Arrow.
+fn arrow(headers: &HeaderMap) -> S3Result<Option<ArrowOutput>> {
+    let Some(value) = headers.get(ARROW) else { return Ok(None) };
+    let parsed = value.to_str().map_err(|_| s3_error!(InvalidArgument, "{ARROW} is not ASCII."))?;
+    let parsed = parsed.parse::<ArrowOutput>();
+    parsed.map(Some).map_err(|error| s3_error!(InvalidArgument, "{ARROW}: {}.", error.message))
 }
 
 fn check_headers(headers: &HeaderMap) -> S3Result<()> {

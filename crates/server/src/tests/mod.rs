@@ -1,6 +1,7 @@
 //! Tests of the server through the AWS SDK, as clients see it.
 
 mod access_log;
+mod arrow;
 mod conditions;
 mod conformance;
 mod damage;

@@ -1,5 +1,6 @@
 //! Decimal numbers with up to 38 digits.
 
+mod exact;
 mod parse;
 mod sum;
 mod wide;

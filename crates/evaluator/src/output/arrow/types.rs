@@ -1,0 +1,85 @@
+//! The types of columns, as Arrow's types and as collectors of values.
+
+use arrow::datatypes::{
+    DataType, Int8Type, Int16Type, Int32Type, Int64Type, TimeUnit, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+
+use super::boolean::BooleanColumn;
+use super::column::Column;
+use super::conversion::{Conversion, Day, Double, Fixed, Instant, Single, Whole};
+use super::primitive::PrimitiveColumn;
+use super::text::TextColumn;
+use sluicegate_s3select::request::{ArrowTimeUnit, ArrowType};
+
+/// Returns Arrow's type.
+pub(super) fn data_type(of: ArrowType) -> DataType {
+    match of {
+        ArrowType::Boolean => DataType::Boolean,
+        ArrowType::Int8 => DataType::Int8,
+        ArrowType::Int16 => DataType::Int16,
+        ArrowType::Int32 => DataType::Int32,
+        ArrowType::Int64 => DataType::Int64,
+        ArrowType::UInt8 => DataType::UInt8,
+        ArrowType::UInt16 => DataType::UInt16,
+        ArrowType::UInt32 => DataType::UInt32,
+        ArrowType::UInt64 => DataType::UInt64,
+        ArrowType::Float32 => DataType::Float32,
+        ArrowType::Float64 => DataType::Float64,
+        ArrowType::Decimal128 { precision, scale } => {
+            DataType::Decimal128(precision, scale.cast_signed())
+        }
+        ArrowType::Date32 => DataType::Date32,
+        ArrowType::Timestamp { unit, utc } => {
+            let unit = match unit {
+                ArrowTimeUnit::Second => TimeUnit::Second,
+                ArrowTimeUnit::Millisecond => TimeUnit::Millisecond,
+                ArrowTimeUnit::Microsecond => TimeUnit::Microsecond,
+                ArrowTimeUnit::Nanosecond => TimeUnit::Nanosecond,
+            };
+            DataType::Timestamp(unit, utc.then(|| "UTC".into()))
+        }
+        ArrowType::Utf8 => DataType::Utf8,
+    }
+}
+
+/// Returns the bytes of a value, or of a text's offset.
+pub(super) fn width(of: ArrowType) -> usize {
+    data_type(of).primitive_width().unwrap_or(size_of::<i32>())
+}
+
+/// Returns a collector of the type's values.
+pub(super) fn new_column(of: ArrowType) -> Box<dyn Column> {
+    fn primitive<C: Conversion + 'static>(conversion: C, of: ArrowType) -> Box<dyn Column> {
+        Box::new(PrimitiveColumn::new(conversion, data_type(of)))
+    }
+    match of {
+        ArrowType::Boolean => Box::new(BooleanColumn::new()),
+        ArrowType::Utf8 => Box::new(TextColumn::new()),
+        ArrowType::Int8 => primitive(Whole::<Int8Type>::NEW, of),
+        ArrowType::Int16 => primitive(Whole::<Int16Type>::NEW, of),
+        ArrowType::Int32 => primitive(Whole::<Int32Type>::NEW, of),
+        ArrowType::Int64 => primitive(Whole::<Int64Type>::NEW, of),
+        ArrowType::UInt8 => primitive(Whole::<UInt8Type>::NEW, of),
+        ArrowType::UInt16 => primitive(Whole::<UInt16Type>::NEW, of),
+        ArrowType::UInt32 => primitive(Whole::<UInt32Type>::NEW, of),
+        ArrowType::UInt64 => primitive(Whole::<UInt64Type>::NEW, of),
+        ArrowType::Float32 => primitive(Single, of),
+        ArrowType::Float64 => primitive(Double, of),
+        ArrowType::Decimal128 { precision, scale } => primitive(Fixed { precision, scale }, of),
+        ArrowType::Date32 => primitive(Day, of),
+        ArrowType::Timestamp { unit, .. } => match unit {
+            ArrowTimeUnit::Second => primitive(Instant::<TimestampSecondType>::new(unit), of),
+            ArrowTimeUnit::Millisecond => {
+                primitive(Instant::<TimestampMillisecondType>::new(unit), of)
+            }
+            ArrowTimeUnit::Microsecond => {
+                primitive(Instant::<TimestampMicrosecondType>::new(unit), of)
+            }
+            ArrowTimeUnit::Nanosecond => {
+                primitive(Instant::<TimestampNanosecondType>::new(unit), of)
+            }
+        },
+    }
+}
