@@ -65,15 +65,26 @@ fn trim() {
 }
 
 /// The size in bytes from which allocations are mapped, and from which free memory at the end of an arena is
-/// returned. It is larger than the chunks that bodies are read in, which are allocated all the time.
+/// returned. It is larger than the column chunks of most Parquet objects, which are allocated all the time: with 1 MiB,
+/// a statement over chunks of 8 MiB spent 44 % of its time on new pages.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const THRESHOLD: libc::c_int = 1 << 20;
+const THRESHOLD: libc::c_int = 16 << 20;
+
+/// The arenas for each core, of which each may keep [`THRESHOLD`] bytes. glibc makes up to eight.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const ARENAS: usize = 2;
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn fix_thresholds() {
-    for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let arenas = libc::c_int::try_from(ARENAS * cores).unwrap_or(libc::c_int::MAX);
+    for (parameter, value) in [
+        (libc::M_MMAP_THRESHOLD, THRESHOLD),
+        (libc::M_TRIM_THRESHOLD, THRESHOLD),
+        (libc::M_ARENA_MAX, arenas),
+    ] {
         // SAFETY: `mallopt` takes no pointers. It ignores unknown parameters.
-        let _ = unsafe { libc::mallopt(parameter, THRESHOLD) };
+        let _ = unsafe { libc::mallopt(parameter, value) };
     }
 }
 
@@ -133,7 +144,7 @@ mod tests {
             resident()
         });
         let after = worker.join().unwrap();
-        assert!(after < before + 10 * MIB, "{before} and {after} are resident");
+        assert!(after < before + 20 * MIB, "{before} and {after} are resident");
     }
 
     #[test]
