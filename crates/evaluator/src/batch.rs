@@ -41,6 +41,12 @@ pub(crate) trait Schema {
     fn all(&mut self) -> Result<Option<Vec<Column>>, SelectError> {
         Ok(None)
     }
+
+    /// Returns the precision and scale of a column's values if the object declares them. `column` is a number that
+    /// [`Self::resolve`] returned.
+    fn decimal_type(&self, _column: usize) -> Option<(u8, i8)> {
+        None
+    }
 }
 
 /// The columns of a batch of rows.

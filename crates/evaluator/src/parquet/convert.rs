@@ -186,8 +186,9 @@ fn decimals<T: ArrowPrimitiveType>(
     let (decimals, tags) = out.decimals(array.len());
     let natives = &array.values()[..];
     set_nulls(array, tags);
+    let has_nulls = array.null_count() > 0;
     rows.try_for_each(|row| {
-        if array.is_valid(row) {
+        if !has_nulls || array.is_valid(row) {
             decimals[row] = convert(natives[row])
                 .ok_or_else(|| parquet_error("a decimal has more than 38 digits"))?;
         }

@@ -180,6 +180,14 @@ impl Schema for ParquetFile {
         });
         columns.collect::<Result<_, _>>().map(Some)
     }
+
+    fn decimal_type(&self, column: usize) -> Option<(u8, i8)> {
+        let NamedColumn { root, path } = self.columns.get(column)?;
+        match self.schema().fields()[*root].data_type() {
+            DataType::Decimal128(precision, scale) if path.is_empty() => Some((*precision, *scale)),
+            _ => None,
+        }
+    }
 }
 
 /// Rejects a path that matches several fields.

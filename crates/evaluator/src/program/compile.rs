@@ -236,6 +236,15 @@ impl<'a> Compiler<'a> {
         if arg_kind == kind && !matches!(to, Type::Decimal(Some(_))) {
             return arg;
         }
+        // All values of a Parquet column may have the shape already.
+        if let (Kind::Decimal, Type::Decimal(Some((precision, scale))), Op::Column(column)) =
+            (arg_kind, to, self.program.op(arg))
+            && let Some((stored, places)) = self.schema.decimal_type(column.index)
+            && stored <= precision
+            && places == scale
+        {
+            return arg;
+        }
         let fused = match self.program.op(arg) {
             Op::Column(column) if arg_kind == Kind::Text => Some((column, false)),
             Op::NullIf(inner, empty) => match (self.program.op(*inner), self.constant_of(*empty)) {

@@ -185,6 +185,29 @@ fn only_the_chunks_needed_are_read() {
     assert_eq!(stats.bytes_scanned, all_of_a);
 }
 
+/// A CAST to the declared shape of a column neither rounds nor fails, so that row groups can be skipped.
+#[test]
+fn a_cast_to_the_shape_of_a_column_changes_nothing() {
+    let decimals = Decimal128Array::from_iter_values(0..10_000);
+    let decimals = decimals.with_precision_and_scale(10, 2).unwrap();
+    let object = write(vec![("d", Arc::new(decimals))], 100);
+    let count = |value: &str, of: &str| {
+        let sql = format!("SELECT COUNT(*) FROM S3Object s WHERE {of} = {value}");
+        let (answer, stats) = run(&parquet(&sql), object.clone()).unwrap();
+        (String::from_utf8(answer).unwrap(), stats.bytes_scanned)
+    };
+    let plain = count("12.34", "s.d");
+    assert_eq!(plain.0, "1\n");
+    for same in ["(10, 2)", "(38, 2)"] {
+        assert_eq!(count("12.34", &format!("CAST(s.d AS DECIMAL{same})")), plain, "{same}");
+    }
+    let (rounded, all) = count("12.3", "CAST(s.d AS DECIMAL(10, 1))");
+    assert_eq!(rounded, "10\n");
+    assert!(all > plain.1);
+    let narrow = parquet("SELECT COUNT(*) FROM S3Object s WHERE CAST(s.d AS DECIMAL(3, 2)) = 1.5");
+    assert!(run(&narrow, object.clone()).is_err());
+}
+
 /// Sets pages of 10 rows in groups of 500.
 fn small_pages() -> WriterPropertiesBuilder {
     WriterProperties::builder()

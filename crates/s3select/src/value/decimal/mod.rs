@@ -47,6 +47,7 @@ impl Decimal {
     /// The number `unscaled · 10^-scale`; `None` beyond 38 digits or 38 places. A negative scale means zeros before
     /// the point.
     #[must_use]
+    #[inline]
     pub fn new(unscaled: i128, scale: i8) -> Option<Self> {
         if scale >= 0 {
             return Self::checked(unscaled, u32::from(scale.unsigned_abs()));
