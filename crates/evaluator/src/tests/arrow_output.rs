@@ -12,7 +12,7 @@ use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::datatypes::{
     DataType, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type,
 };
-use arrow::ipc::reader::StreamReader;
+use arrow_ipc::reader::StreamReader;
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 

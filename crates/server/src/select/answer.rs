@@ -123,7 +123,7 @@ impl Source {
         let Some(IndexedSource { request, .. }) = &self.indexed else { return Err(error) };
         let source = Arc::clone(&self.snapshot);
         let whole = Evaluation::prepare(request, source)?.with_cancellation(&sink.cancellation);
-        // Which groups are returned before the end depends on the division into batches, as do an Arrow stream's.
+        // Which groups are returned before the end depends on the division into batches, and so do the bytes of Arrow.
         let by_batches =
             request.extras.groups || matches!(request.output, OutputSerialization::Arrow(_));
         let is_same = sink.sent == 0 || !by_batches;

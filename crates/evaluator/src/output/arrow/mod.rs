@@ -21,8 +21,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
-use arrow::ipc::{CompressionType, MetadataVersion};
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_ipc::{CompressionType, MetadataVersion};
 
 use self::column::{Column, Taken, put_vector};
 use self::types::{data_type, new_column, width};
@@ -35,6 +35,9 @@ const MAX_ROWS: usize = 8192;
 
 /// The bytes of values at which a record batch is written. It may be exceeded by the last rows, by up to 1 MiB.
 const BATCH_BYTES: usize = 512 << 10;
+
+/// The bytes of converted dictionaries that all columns together keep. A statement may name a column many times.
+const DICTIONARY_BYTES: usize = 32 << 20;
 
 /// The alignment of buffers in a message, in bytes, which is that of decimals.
 const ALIGNMENT: usize = 16;
@@ -74,7 +77,8 @@ impl ArrowWriter {
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let mut stream = open(&schema, options.compression).map_err(internal)?;
         let head = std::mem::take(stream.get_mut());
-        let columns = types.iter().map(|of| new_column(*of)).collect();
+        let budget = DICTIONARY_BYTES / types.len().max(1);
+        let columns = types.iter().map(|of| new_column(*of, budget)).collect();
         let fixed_bytes = types.iter().map(|of| width(*of)).sum();
         Ok(Self {
             schema,

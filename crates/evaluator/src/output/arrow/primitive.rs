@@ -20,6 +20,8 @@ pub(super) struct PrimitiveColumn<C: Conversion> {
     nulls: NullBufferBuilder,
     /// The last dictionary that values were taken from.
     dictionary: Option<Dictionary<Native<C>>>,
+    /// The most bytes that the values of the dictionary may take.
+    budget: usize,
 }
 
 /// A dictionary, with its converted values if all of them could be converted.
@@ -33,9 +35,9 @@ struct Converted<T> {
 }
 
 impl<C: Conversion> PrimitiveColumn<C> {
-    pub(super) fn new(conversion: C, data_type: DataType) -> Self {
+    pub(super) fn new(conversion: C, data_type: DataType, budget: usize) -> Self {
         let (values, nulls) = (Vec::new(), NullBufferBuilder::new(0));
-        Self { conversion, data_type, values, nulls, dictionary: None }
+        Self { conversion, data_type, values, nulls, dictionary: None, budget }
     }
 
     fn put_value(&mut self, value: Option<Native<C>>) -> Option<()> {
@@ -86,8 +88,12 @@ impl<C: Conversion> PrimitiveColumn<C> {
         fits.then_some(())
     }
 
-    /// Converts all values of a dictionary, in the place of the collected values.
+    /// Converts all values of a dictionary, in the place of the collected values. Returns `None` if the type cannot
+    /// hold one of them, or they take too much memory.
     fn convert(&mut self, codes: Codes<'_>) -> Option<Converted<Native<C>>> {
+        if codes.distinct.saturating_mul(size_of::<Native<C>>() + 1) > self.budget {
+            return None;
+        }
         let collected = std::mem::take(&mut self.values);
         let nulls = std::mem::replace(&mut self.nulls, NullBufferBuilder::new(0));
         let all: Vec<u32> = (0..codes.distinct as u32).collect();

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use arrow::array::AsArray;
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Date32Type, Float32Type, Float64Type};
-use arrow::ipc::reader::StreamReader;
+use arrow_ipc::reader::StreamReader;
 use proptest::prelude::*;
 use sluicegate_s3select::request::OutputSerialization;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};

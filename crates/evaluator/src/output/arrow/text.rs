@@ -22,12 +22,14 @@ pub(super) struct TextColumn {
     nulls: NullBufferBuilder,
     /// The last dictionary, with its texts and [`COPIED`] more bytes if all are UTF-8.
     dictionary: Option<(Arc<Vector>, Option<Vec<u8>>)>,
+    /// The most bytes that the dictionary may take.
+    budget: usize,
 }
 
 impl TextColumn {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(budget: usize) -> Self {
         let (text, offsets) = (Vec::new(), vec![0]);
-        Self { text, offsets, nulls: NullBufferBuilder::new(0), dictionary: None }
+        Self { text, offsets, nulls: NullBufferBuilder::new(0), dictionary: None, budget }
     }
 
     fn end(&mut self, is_present: bool) {
@@ -145,10 +147,14 @@ fn append(text: &mut Vec<u8>, heap: &[u8], part: std::ops::Range<usize>) -> Opti
     Some(())
 }
 
-/// Returns the texts of a dictionary with [`COPIED`] more bytes; `None` if any is not UTF-8.
-fn padded(codes: Codes<'_>) -> Option<Vec<u8>> {
+/// Returns the texts of a dictionary with [`COPIED`] more bytes; `None` if any is not UTF-8, or there are more bytes
+/// than `most`.
+fn padded(codes: Codes<'_>, most: usize) -> Option<Vec<u8>> {
     let Data::Text(spans, heap) = &codes.values.data else { return None };
     let heap = heap.bytes(&[]);
+    if heap.len() > most {
+        return None;
+    }
     let is_utf8 = |span: &Span| std::str::from_utf8(span.slice(heap)).is_ok();
     let valid = heap.is_ascii() || spans.iter().take(codes.distinct).all(is_utf8);
     valid.then(|| [heap, &[0; COPIED]].concat())
@@ -193,7 +199,7 @@ impl Column for TextColumn {
 
     fn put_codes(&mut self, codes: Codes<'_>, rows: Taken<'_>, most: usize) -> Option<()> {
         let known = self.dictionary.take().filter(|(known, _)| Arc::ptr_eq(known, codes.values));
-        let texts = known.map_or_else(|| padded(codes), |(_, texts)| texts);
+        let texts = known.map_or_else(|| padded(codes, self.budget), |(_, texts)| texts);
         let done = match (&codes.values.data, &texts) {
             (Data::Text(spans, _), Some(texts)) => {
                 let spans = rows.iter().map(|row| spans[codes.codes[row] as usize]);

@@ -49,36 +49,40 @@ pub(super) fn width(of: ArrowType) -> usize {
     data_type(of).primitive_width().unwrap_or(size_of::<i32>())
 }
 
-/// Returns a collector of the type's values.
-pub(super) fn new_column(of: ArrowType) -> Box<dyn Column> {
-    fn primitive<C: Conversion + 'static>(conversion: C, of: ArrowType) -> Box<dyn Column> {
-        Box::new(PrimitiveColumn::new(conversion, data_type(of)))
+/// Returns a collector of the type's values, which keeps a converted dictionary of at most `budget` bytes.
+pub(super) fn new_column(of: ArrowType, budget: usize) -> Box<dyn Column> {
+    fn primitive<C: Conversion + 'static>(
+        conversion: C,
+        (of, budget): (ArrowType, usize),
+    ) -> Box<dyn Column> {
+        Box::new(PrimitiveColumn::new(conversion, data_type(of), budget))
     }
+    let how = (of, budget);
     match of {
         ArrowType::Boolean => Box::new(BooleanColumn::new()),
-        ArrowType::Utf8 => Box::new(TextColumn::new()),
-        ArrowType::Int8 => primitive(Whole::<Int8Type>::NEW, of),
-        ArrowType::Int16 => primitive(Whole::<Int16Type>::NEW, of),
-        ArrowType::Int32 => primitive(Whole::<Int32Type>::NEW, of),
-        ArrowType::Int64 => primitive(Whole::<Int64Type>::NEW, of),
-        ArrowType::UInt8 => primitive(Whole::<UInt8Type>::NEW, of),
-        ArrowType::UInt16 => primitive(Whole::<UInt16Type>::NEW, of),
-        ArrowType::UInt32 => primitive(Whole::<UInt32Type>::NEW, of),
-        ArrowType::UInt64 => primitive(Whole::<UInt64Type>::NEW, of),
-        ArrowType::Float32 => primitive(Single, of),
-        ArrowType::Float64 => primitive(Double, of),
-        ArrowType::Decimal128 { precision, scale } => primitive(Fixed { precision, scale }, of),
-        ArrowType::Date32 => primitive(Day, of),
+        ArrowType::Utf8 => Box::new(TextColumn::new(budget)),
+        ArrowType::Int8 => primitive(Whole::<Int8Type>::NEW, how),
+        ArrowType::Int16 => primitive(Whole::<Int16Type>::NEW, how),
+        ArrowType::Int32 => primitive(Whole::<Int32Type>::NEW, how),
+        ArrowType::Int64 => primitive(Whole::<Int64Type>::NEW, how),
+        ArrowType::UInt8 => primitive(Whole::<UInt8Type>::NEW, how),
+        ArrowType::UInt16 => primitive(Whole::<UInt16Type>::NEW, how),
+        ArrowType::UInt32 => primitive(Whole::<UInt32Type>::NEW, how),
+        ArrowType::UInt64 => primitive(Whole::<UInt64Type>::NEW, how),
+        ArrowType::Float32 => primitive(Single, how),
+        ArrowType::Float64 => primitive(Double, how),
+        ArrowType::Decimal128 { precision, scale } => primitive(Fixed { precision, scale }, how),
+        ArrowType::Date32 => primitive(Day, how),
         ArrowType::Timestamp { unit, .. } => match unit {
-            ArrowTimeUnit::Second => primitive(Instant::<TimestampSecondType>::new(unit), of),
+            ArrowTimeUnit::Second => primitive(Instant::<TimestampSecondType>::new(unit), how),
             ArrowTimeUnit::Millisecond => {
-                primitive(Instant::<TimestampMillisecondType>::new(unit), of)
+                primitive(Instant::<TimestampMillisecondType>::new(unit), how)
             }
             ArrowTimeUnit::Microsecond => {
-                primitive(Instant::<TimestampMicrosecondType>::new(unit), of)
+                primitive(Instant::<TimestampMicrosecondType>::new(unit), how)
             }
             ArrowTimeUnit::Nanosecond => {
-                primitive(Instant::<TimestampNanosecondType>::new(unit), of)
+                primitive(Instant::<TimestampNanosecondType>::new(unit), how)
             }
         },
     }
