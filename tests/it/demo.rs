@@ -10,12 +10,14 @@ use crate::cli::{good, sluice};
 
 #[test]
 fn the_demo_shows_equal_answers_and_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut demo = sluice(&["demo", "--scale", "0.001"]);
-    let shown = good(demo.env("TMPDIR", folder.path()));
-    assert_eq!(shown.matches(" equal\n").count(), 10, "{shown}");
-    assert!(shown.contains("\nGroup-by ") && shown.contains("FROM S3Object"), "{shown}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    for format in ["csv", "parquet"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut demo = sluice(&["demo", "--scale", "0.001", "--format", format]);
+        let shown = good(demo.env("TMPDIR", folder.path()));
+        assert_eq!(shown.matches(" equal\n").count(), 10, "{shown}");
+        assert!(shown.contains("\nGroup-by ") && shown.contains("FROM S3Object"), "{shown}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }
 
 /// A running demo. A shell runs `first` and then starts it, with a folder for its temporary files.

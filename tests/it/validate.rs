@@ -12,9 +12,15 @@ const LITTLE: [&str; 9] =
 
 #[test]
 fn every_way_is_predicted_and_runs() {
+    ["csv", "parquet"].into_iter().for_each(check_ways);
+}
+
+#[track_caller]
+fn check_ways(format: &str) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = sluice(&LITTLE);
-    command.args(["--hardware", "local", "--selectivity", "0.1,1", "--format", "json"]);
+    command.args(["--format", format]);
+    command.args(["--hardware", "local", "--selectivity", "0.1,1", "--trials", "json"]);
     let Output { status, stdout, stderr } = command.env("TMPDIR", folder.path()).output().unwrap();
     let said = text(&stderr);
     assert_eq!(status.code(), Some(0), "{said}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
-use sluicegate_workloads::{DataTable, bigdata, pushdowndb, tpcds, tpch};
+use sluicegate_workloads::{DataTable, Format, bigdata, pushdowndb, tpcds, tpch};
 
 use super::quantity::threads;
 use super::{Destination, StoreArgs};
@@ -150,4 +150,23 @@ pub(crate) enum DataFormat {
     Csv,
     /// Parquet, compressed with Snappy
     Parquet,
+}
+
+impl DataFormat {
+    /// The format's name in sentences.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Csv => "CSV",
+            Self::Parquet => "Parquet",
+        }
+    }
+}
+
+impl From<DataFormat> for Format {
+    fn from(format: DataFormat) -> Self {
+        match format {
+            DataFormat::Csv => Self::csv(),
+            DataFormat::Parquet => Self::parquet(),
+        }
+    }
 }

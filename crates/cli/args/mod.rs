@@ -115,6 +115,8 @@ Examples:
       Scale 0.1 behind a link of 1 Gbit/s; takes seconds and leaves no files.
   sluice demo --scale 1 --link 100mbit
       Ten times the data behind a tenth of the link.
+  sluice demo --format parquet
+      The same over Parquet.
   sluice demo --keep
       Keep the data, and print the commands that serve and query it.
   sluice demo --svg demo.svg
@@ -131,6 +133,9 @@ pub(crate) struct DemoArgs {
     /// Rate of the link between store and client: 1gbit, 100mbit, 50MB/s, unlimited
     #[arg(long, default_value = "1gbit", value_name = "RATE")]
     pub(crate) link: BytesPerSecond,
+    /// How the objects are encoded
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: DataFormat,
     /// Keep the folder with the data, and print how to serve it
     #[arg(long)]
     pub(crate) keep: bool,

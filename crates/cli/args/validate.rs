@@ -2,6 +2,7 @@
 
 use sluicegate_costmodel::BytesPerSecond;
 
+use super::generate::DataFormat;
 use super::quantity::{Latency, scale};
 use crate::output::listing::ListFormat;
 
@@ -13,7 +14,9 @@ Examples:
       A part of it.
   sluice validate --hardware local-1gbit --link 1gbit --latency 0ms
       How good the predictions of a profile are that was not calibrated.
-  sluice validate --format csv > trials.csv
+  sluice validate --format parquet
+      Over Parquet instead of CSV.
+  sluice validate --trials csv > trials.csv
       Every trial as a line; the summary is on stderr.
 
 Each query runs in every way that it can be forced to, and as `auto` has it. Errors are those of
@@ -27,7 +30,7 @@ Nothing else should run on the machine meanwhile.";
 
 /// Check predictions against reality: every way to run queries, behind links of several kinds
 ///
-/// The store is one of the program's own, in a temporary folder, with TPC-H as CSV.
+/// The store is one of the program's own, in a temporary folder, with TPC-H.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateArgs {
@@ -75,9 +78,12 @@ pub(crate) struct ValidateArgs {
     /// calibrate: measure behind each link first
     #[arg(long, value_name = "NAME|FILE", default_value = "calibrate")]
     pub(crate) hardware: String,
-    /// How trials are printed
+    /// How the objects are encoded
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ListFormat,
+    pub(crate) format: DataFormat,
+    /// How trials are printed
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) trials: ListFormat,
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -11,10 +11,10 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use sluicegate_costmodel::{Bytes, Rows};
 use sluicegate_engine::Engine;
-use sluicegate_workloads::{DataTable, Format, Generate, aborted};
+use sluicegate_workloads::{DataTable, Generate, aborted};
 use tokio::time::timeout;
 
-use crate::args::{DataFormat, Destination, TableArgs};
+use crate::args::{Destination, TableArgs};
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
@@ -31,10 +31,7 @@ where
     let mut request = Generate {
         scale: args.scale,
         seed,
-        format: match args.format {
-            DataFormat::Csv => Format::csv(),
-            DataFormat::Parquet => Format::parquet(),
-        },
+        format: args.format.into(),
         objects_per_table: args.objects,
         ..Generate::default()
     };
@@ -135,6 +132,7 @@ pub(crate) fn create<T: DataTable>(request: &Generate<T>, root: &str, table: T) 
 
 #[cfg(test)]
 mod tests {
+    use sluicegate_workloads::Format;
     use sluicegate_workloads::tpch::Table;
 
     use super::*;

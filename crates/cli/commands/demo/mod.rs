@@ -18,7 +18,7 @@ use sluicegate_workloads::{Generate, tpch};
 
 use self::comparison::Comparison;
 use crate::args::quantity::{link_words, whole_rate};
-use crate::args::{DEFAULT_SCALE, DemoArgs};
+use crate::args::{DEFAULT_SCALE, DataFormat, DemoArgs};
 use crate::commands::embedded_store::measure::{followed, measure};
 use crate::commands::embedded_store::{connect, load, set};
 use crate::commands::generate::ddl;
@@ -55,16 +55,18 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // The demo's data can be generated again, so writes need not survive a power failure.
     let server = Server::builder(&folder).sync_writes(false).start().await?;
-    let engine = connect(&server, &HardwareProfile::on_this_machine(args.link)).await?;
+    let engine = connect(&server, &HardwareProfile::on_this_machine().behind(args.link)).await?;
     let tables = tpch::Generate {
         scale: args.scale,
         tables: TPCH_TABLES.to_vec(),
+        format: args.format.into(),
         objects_per_table: OBJECTS,
         prefix: Default::default(),
         ..Generate::default()
     };
     let skewed = pushdowndb::Generate {
         scale: args.scale,
+        format: args.format.into(),
         objects_per_table: OBJECTS,
         prefix: Default::default(),
         ..Generate::default()
@@ -87,9 +89,10 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     let explanation = Box::pin(engine.explain(explained.sql)).await?;
 
     let heading = format!(
-        "PushdownDB's Figure 10: TPC-H and a skewed table at scale {}, as CSV in an S3 store of its own,\n\
+        "PushdownDB's Figure 10: TPC-H and a skewed table at scale {}, as {} in an S3 store of its own,\n\
          behind a link of {}.",
         args.scale,
+        args.format.title(),
         link_words(args.link)
     );
     // A picture is as wide as the table.
@@ -128,6 +131,9 @@ fn typed(args: &DemoArgs) -> String {
     }
     if args.link != BytesPerSecond::gbit(1.0) {
         typed += &format!(" --link '{}'", link_words(args.link));
+    }
+    if args.format != DataFormat::default() {
+        typed += " --format parquet";
     }
     typed
 }

@@ -20,8 +20,8 @@ use self::queries::{QUERIES, Query};
 use self::trial::{Cell, Choice, run_all};
 use super::calibrate;
 use super::embedded_store::{connect, define, load, options};
-use crate::args::ValidateArgs;
 use crate::args::quantity::{link_words, whole_rate};
+use crate::args::{DataFormat, ValidateArgs};
 use crate::connect::profile_named;
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
@@ -45,7 +45,7 @@ pub(super) async fn run(
         name => Some(profile_named(name)?),
     };
     let folder = scratch.make("sluice-validate-")?;
-    let tables = tables(args.scale);
+    let tables = tables(args.scale, args.format);
     disk_space::check(&folder, tables.about_bytes(), "the data of this scale")?;
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     fill(compute, &folder, &tables).await?;
@@ -97,12 +97,13 @@ pub(super) async fn run(
             server.shutdown().await;
         }
     }
-    report::print(&choices, args.format)
+    report::print(&choices, args.trials)
 }
 
-fn tables(scale: f64) -> tpch::Generate {
+fn tables(scale: f64, format: DataFormat) -> tpch::Generate {
     Generate {
         scale,
+        format: format.into(),
         tables: vec![tpch::Table::Orders, tpch::Table::Lineitem],
         objects_per_table: std::num::NonZeroUsize::MIN.saturating_add(3),
         prefix: Default::default(),
