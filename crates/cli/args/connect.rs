@@ -158,7 +158,7 @@ fn hardware_help() -> String {
     format!(
         "Machine, link and store that predictions assume, by name or as a TOML file: {}. auto: what \
          `sluice calibrate` measured last for this store; else local for a store on this machine, \
-         aws-in-region for AWS, remote-1gbit for any other [default: auto]",
+         aws-in-region for AWS, remote-1gbit for any other, limited to the rate of `sluice serve --link` [default: auto]",
         names.join(", ")
     )
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use object_store::client::{HttpRequest, HttpRequestBody};
 use sluicegate_client::{Client, ConnectOptions, NoRedirectClient};
+use sluicegate_costmodel::BytesPerSecond;
 use sluicegate_engine::Error;
-use sluicegate_s3select::capabilities::StoreCapabilities;
+use sluicegate_s3select::capabilities::{LINK_RATE_HEADER, StoreCapabilities};
 
 use super::probed_endpoints::{KnownEndpoints, ProbedEndpoint};
 use crate::failure::{Failure, Result};
@@ -23,15 +24,21 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 ///    A probe writes samples to a bucket, so it runs only on request.
 ///
 /// A store that does not answer is unknown, too: the query that follows reports the error.
-pub(crate) async fn profile(options: &ConnectOptions) -> Result<StoreCapabilities> {
-    let Some(endpoint) = endpoint(options).await? else { return Ok(StoreCapabilities::aws()) };
+///
+/// The second result is the rate of the link to the store, if the store names it.
+pub(crate) async fn profile(
+    options: &ConnectOptions,
+) -> Result<(StoreCapabilities, Option<BytesPerSecond>)> {
+    let Some(endpoint) = endpoint(options).await? else {
+        return Ok((StoreCapabilities::aws(), None));
+    };
     let server = Server::probe_kind(&endpoint).await;
     tracing::debug!(server = server.header(), "kind of store");
     if let Some(profile) = server.profile() {
-        return Ok(profile);
+        return Ok((profile, server.link_rate()));
     }
     if let Some(known) = find(&endpoint, &server) {
-        return Ok(known.profile);
+        return Ok((known.profile, None));
     }
     if server.answers() {
         print_line(&format!(
@@ -39,7 +46,13 @@ pub(crate) async fn profile(options: &ConnectOptions) -> Result<StoreCapabilitie
              `sluice endpoint probe --endpoint {endpoint} --bucket NAME` finds out what it can do"
         ));
     }
-    Ok(StoreCapabilities::unknown())
+    Ok((StoreCapabilities::unknown(), None))
+}
+
+/// Returns the rate of the link that the store at these options simulates, if it names one.
+pub(crate) async fn link_rate(options: &ConnectOptions) -> Result<Option<BytesPerSecond>> {
+    let Some(endpoint) = endpoint(options).await? else { return Ok(None) };
+    Ok(Server::probe_kind(&endpoint).await.link_rate())
 }
 
 /// Returns the profile that a probe of the endpoint saved.
@@ -75,35 +88,46 @@ pub(super) async fn endpoint(options: &ConnectOptions) -> Result<Option<String>>
 pub(crate) enum Server {
     /// The server did not answer.
     Silent,
-    /// The server answered, with its `Server` header if it sent one.
-    Answers(Option<String>),
+    /// The server answered, with its `Server` header and the rate of its link in bytes per second if it sent them.
+    Answers(Option<String>, Option<u64>),
 }
 
 impl Server {
     /// Sends an unsigned request and reads the `Server` header of the answer, even of a refusal.
     pub(crate) async fn probe_kind(endpoint: &str) -> Self {
-        Self::header_of(endpoint).await.map_or(Self::Silent, Self::Answers)
+        Self::ask(endpoint).await.unwrap_or(Self::Silent)
     }
 
-    async fn header_of(endpoint: &str) -> Option<Option<String>> {
+    async fn ask(endpoint: &str) -> Option<Self> {
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.uri_mut() = endpoint.parse().ok()?;
         // Redirects are not followed: the header of another server would be misleading.
         let direct = NoRedirectClient::new(TIMEOUT);
         let answer = tokio::time::timeout(TIMEOUT, direct.send(request)).await.ok()?.ok()?;
-        let header = answer.headers().get("server").and_then(|header| header.to_str().ok());
-        Some(header.map(str::to_owned))
+        let header = |name| answer.headers().get(name).and_then(|header| header.to_str().ok());
+        let rate = header(LINK_RATE_HEADER).and_then(|rate| rate.parse().ok());
+        Some(Self::Answers(header("server").map(str::to_owned), rate))
+    }
+
+    /// Returns the rate of the link that the server simulates.
+    fn link_rate(&self) -> Option<BytesPerSecond> {
+        match self {
+            Self::Answers(_, rate) => {
+                rate.filter(|rate| *rate > 0).map(|it| BytesPerSecond(it as f64))
+            }
+            Self::Silent => None,
+        }
     }
 
     /// Returns true if the server answered.
     pub(super) fn answers(&self) -> bool {
-        matches!(self, Self::Answers(_))
+        matches!(self, Self::Answers(..))
     }
 
     /// Returns the `Server` header, if there is one.
     pub(crate) fn header(&self) -> Option<&str> {
         match self {
-            Self::Answers(header) => header.as_deref(),
+            Self::Answers(header, _) => header.as_deref(),
             Self::Silent => None,
         }
     }
@@ -133,7 +157,7 @@ mod tests {
             ("nginx", None),
             ("", None),
         ] {
-            let server = Server::Answers(Some(header.to_owned()));
+            let server = Server::Answers(Some(header.to_owned()), None);
             assert_eq!(server.profile().map(|found| found.name).as_deref(), profile, "{header}");
         }
         assert!(Server::Silent.profile().is_none());

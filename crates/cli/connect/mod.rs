@@ -119,14 +119,21 @@ impl ConnectArgs {
         if self.profile.is_some() {
             print_line("note: --profile is now called --store; --aws-profile names an AWS profile");
         }
-        let profile = match self.kind(&named) {
+        let (profile, link_rate) = match self.kind(&named) {
             "auto" => detect::profile(&options).await?,
-            "probed" => detect::probed(&options).await?,
+            "probed" => (detect::probed(&options).await?, None),
             // clap has checked the argument, but not the kind in a named connection.
-            name => StoreCapabilities::by_name(name).ok_or_else(|| {
-                Failure::new(format!("there is no kind of store `{name}`"))
-                    .with_hint(format!("Take one of {}.", KINDS.join(", ")))
-            })?,
+            name => {
+                let profile = StoreCapabilities::by_name(name).ok_or_else(|| {
+                    Failure::new(format!("there is no kind of store `{name}`"))
+                        .with_hint(format!("Take one of {}.", KINDS.join(", ")))
+                });
+                let rate = match name {
+                    "sluice" => detect::link_rate(&options).await?,
+                    _ => None,
+                };
+                (profile?, rate)
+            }
         };
         let asked = self.hardware.as_ref().or(named.hardware.as_ref());
         let hardware = hardware(asked.map(String::as_str), &options).await?;
@@ -143,6 +150,9 @@ impl ConnectArgs {
         }
         if let Some(hardware) = hardware {
             engine = engine.hardware(hardware);
+        }
+        if let Some(rate) = link_rate {
+            engine = engine.link_rate(rate);
         }
         if let Some(limit) = self.memory_limit {
             engine = engine.memory_limit(usize::try_from(limit.0).unwrap_or(usize::MAX));

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use s3s::path::S3Path;
 use s3s::service::S3Service;
 use s3s::{Body, HttpError, S3Error, s3_error};
+use sluicegate_s3select::capabilities::LINK_RATE_HEADER;
 
 use crate::access_log::{AccessLog, LoggedRequest};
 use crate::api::CUT;
@@ -23,6 +24,7 @@ use crate::health::Probe;
 use crate::hosts::{Hosts, refuse_odd_hosts};
 use crate::limits::Limits;
 use crate::lingering_close::UnreadBody;
+use crate::link::Link;
 use crate::payload_hash::refuse_other_hashes;
 use crate::preflight::refuse_preflights;
 use crate::request_body::{BodyState, watch};
@@ -40,6 +42,8 @@ pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-conte
 const STREAMING: &[u8] = b"STREAMING-";
 const DECODED_LENGTH: HeaderName = HeaderName::from_static("x-amz-decoded-content-length");
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
+/// The rate of the simulated link, if it is limited, in bytes per second.
+const LINK_RATE: HeaderName = HeaderName::from_static(LINK_RATE_HEADER);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 /// The HTTP service of a server.
@@ -69,6 +73,8 @@ pub(crate) struct Settings {
     pub(crate) store: Arc<Store>,
     /// True if answers name this server.
     pub(crate) named: bool,
+    /// The simulated link, whose rate answers name.
+    pub(crate) link: Arc<Link>,
     pub(crate) limits: Limits,
     /// The log of requests, if there is one.
     pub(crate) access_log: Option<AccessLog>,
@@ -144,6 +150,9 @@ impl Front {
         if self.settings.named {
             let name = HeaderValue::from_static("sluicegate");
             response.headers_mut().insert(header::SERVER, name);
+            if let Some(rate) = self.settings.link.rate() {
+                response.headers_mut().insert(LINK_RATE, HeaderValue::from(rate));
+            }
         }
         Ok(response)
     }

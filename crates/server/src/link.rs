@@ -49,8 +49,13 @@ impl Link {
         self.counters.count_connection()
     }
 
+    /// The rate in bytes per second, if it is limited.
+    pub(crate) fn rate(&self) -> Option<u64> {
+        Some(self.rate.load(Ordering::Relaxed)).filter(|rate| *rate > 0)
+    }
+
     fn is_shaped(&self) -> bool {
-        self.rate.load(Ordering::Relaxed) > 0
+        self.rate().is_some()
     }
 
     /// Books `bytes` after everything booked before, and not before `ready`. Returns the time at which they will have

@@ -297,6 +297,7 @@ impl Builder {
             hosts: Hosts::new(&self.hosts),
             store,
             named: self.select,
+            link: Arc::clone(&link),
             limits,
             access_log: self.access_log,
         };

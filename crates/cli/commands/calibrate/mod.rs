@@ -88,7 +88,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
         return interruptible(Box::pin(told)).await;
     }
 
-    let profile = interruptible(Box::pin(detect::profile(&args.store.options()?))).await?;
+    let (profile, _) = interruptible(Box::pin(detect::profile(&args.store.options()?))).await?;
     // A second engine, because its connections must live on the threads that queries run on.
     let measuring = connect(&args, &prices, profile).await?;
     let question = Measurement {

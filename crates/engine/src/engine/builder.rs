@@ -8,7 +8,7 @@ use std::sync::Arc;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use sluicegate_client::ConnectOptions;
-use sluicegate_costmodel::{HardwareProfile, PriceBook};
+use sluicegate_costmodel::{BytesPerSecond, HardwareProfile, PriceBook};
 use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Handle;
 
@@ -77,6 +77,12 @@ impl EngineBuilder {
     #[must_use]
     pub fn prices(self, prices: PriceBook) -> Self {
         Self { store: self.store.prices(prices), ..self }
+    }
+
+    /// Limits the assumed link; see [`EndpointBuilder::link_rate`].
+    #[must_use]
+    pub fn link_rate(self, rate: BytesPerSecond) -> Self {
+        Self { store: self.store.link_rate(rate), ..self }
     }
 
     /// Sets the hardware that predictions assume; see [`EndpointBuilder::hardware`].

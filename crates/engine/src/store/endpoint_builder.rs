@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluicegate_client::{Client, ConnectOptions, Credentials};
-use sluicegate_costmodel::{HardwareProfile, PriceBook};
+use sluicegate_costmodel::{BytesPerSecond, HardwareProfile, PriceBook};
 use sluicegate_s3select::capabilities::StoreCapabilities;
 
 use crate::Result;
@@ -22,6 +22,7 @@ pub struct EndpointBuilder {
     profile: Option<StoreCapabilities>,
     prices: PriceBook,
     hardware: Option<HardwareProfile>,
+    link_rate: Option<BytesPerSecond>,
 }
 
 impl Default for EndpointBuilder {
@@ -32,6 +33,7 @@ impl Default for EndpointBuilder {
             profile: None,
             prices: PriceBook::paper().clone(),
             hardware: None,
+            link_rate: None,
         }
     }
 }
@@ -90,6 +92,13 @@ impl EndpointBuilder {
         self
     }
 
+    /// Limits the link that the default of [`Self::hardware`] assumes.
+    #[must_use]
+    pub fn link_rate(mut self, rate: BytesPerSecond) -> Self {
+        self.link_rate = Some(rate);
+        self
+    }
+
     /// Connects. No request is sent yet; the first query fails if the store cannot be reached.
     ///
     /// # Errors
@@ -107,7 +116,10 @@ impl EndpointBuilder {
             }
         };
         let profile = Arc::new(client.profile().clone());
-        let hardware = self.hardware.unwrap_or_else(|| hardware::assumed(client.endpoint()));
+        let hardware = self.hardware.unwrap_or_else(|| {
+            let assumed = hardware::assumed(client.endpoint());
+            self.link_rate.into_iter().fold(assumed, HardwareProfile::behind)
+        });
         Ok(Endpoint {
             name: self.name.unwrap_or_else(|| profile.name.clone()),
             profile,

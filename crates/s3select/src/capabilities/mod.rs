@@ -20,6 +20,9 @@ pub use self::exactness::{Exactness, ExactnessRule, Operation};
 pub use self::extension::Extension;
 use crate::dialect::ast::Type;
 
+/// The header of an answer that names the rate of the simulated link to the store, in bytes per second.
+pub const LINK_RATE_HEADER: &str = "x-sluice-link-rate";
+
 /// The abilities of one kind of store, and the exactness of its answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreCapabilities {
