@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::calibration::Calibration;
 use crate::data::{self, DataError};
-use crate::phase::Format;
+use crate::phase::{AnswerFormat, Format};
 use crate::rate::seconds;
 use crate::{BytesPerSecond, Provenance, ScanWork, Terms};
 
@@ -168,8 +168,8 @@ pub struct ClientRates {
     /// One core's time for a value of text, beyond the time for the bytes of its row; if left out, zero.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,
-    /// One core's time for a value that is decoded from Parquet, beyond the time for its bytes: dictionary codes take
-    /// few bytes and as long as other values. If left out, it is zero.
+    /// One core's time for a value that is decoded from Parquet, beyond the time for its bytes. If left out, it is
+    /// zero.
     #[serde(default, rename = "decoded_value_seconds", deserialize_with = "data::some_duration")]
     pub per_decoded_value: Option<Duration>,
     /// One core's time for an arithmetic operation on two values; if left out, zero.
@@ -308,25 +308,43 @@ impl HardwareProfile {
         Self::all().iter().find(|profile| profile.name == name)
     }
 
-    /// The profile `local` with the cores of this machine, which store and client share, and with a link of this rate
-    /// between them: [`BytesPerSecond::UNLIMITED`] for a loopback interface that nothing limits.
+    /// The profile `local` with the cores of this machine, which store and client share. The store divides each
+    /// statement among them, so it has one core with the rates of all, as a calibration finds.
     #[must_use]
-    pub fn on_this_machine(link: BytesPerSecond) -> Self {
-        /// The share of payload in the bytes of TCP over Ethernet.
-        const PAYLOAD: f64 = 0.96;
-        let mut hardware = PROFILES[4].clone();
-        let Self { name, link: own, select, client, .. } = &mut hardware;
+    pub fn on_this_machine() -> Self {
+        let mut hardware = Self::by_name("local").unwrap_or_else(Self::paper).clone();
+        let Self { select, client, .. } = &mut hardware;
         let cores = available_parallelism().ok().and_then(|it| u32::try_from(it.get()).ok());
         client.cores = cores.and_then(NonZeroU32::new).unwrap_or(client.cores);
-        select.cores = client.cores.get().into();
-        select.total_bytes_per_second = select.csv_bytes_per_second * select.cores;
-        let payload = link * PAYLOAD;
-        if payload < own.bytes_per_second {
-            *name = format!("{name} behind {} Gbit/s", link.as_gbit());
-            own.bytes_per_second = payload;
-            own.connection_bytes_per_second.0 = own.connection_bytes_per_second.0.min(payload.0);
+        let all = f64::from(client.cores.get());
+        select.cores = 1.0;
+        for rate in [
+            &mut select.csv_bytes_per_second,
+            &mut select.json_bytes_per_second,
+            &mut select.parquet_bytes_per_second,
+        ] {
+            rate.0 *= all;
+        }
+        select.total_bytes_per_second = select.csv_bytes_per_second;
+        select.per_term = select.per_term.div_f64(all);
+        for time in [&mut select.per_value, &mut select.per_statement].into_iter().flatten() {
+            *time = time.div_f64(all);
         }
         hardware
+    }
+
+    /// The profile with a link that is no faster than this.
+    #[must_use]
+    pub fn behind(mut self, rate: BytesPerSecond) -> Self {
+        /// The share of payload in the bytes of TCP over Ethernet.
+        const PAYLOAD: f64 = 0.96;
+        let (payload, link) = (rate * PAYLOAD, &mut self.link);
+        if payload < link.bytes_per_second {
+            link.bytes_per_second = payload;
+            link.connection_bytes_per_second.0 = link.connection_bytes_per_second.0.min(payload.0);
+            self.name = format!("{} behind {} Gbit/s", self.name, rate.as_gbit());
+        }
+        self
     }
 
     /// Parses a user's profile, in the format of the files in `hardware/`.
@@ -393,10 +411,26 @@ impl HardwareProfile {
         }
     }
 
-    /// One core's seconds to receive and parse bytes.
+    /// One core's seconds to receive and parse the bytes of objects.
     pub(crate) fn ingest_seconds(&self, format: Format, bytes: f64) -> f64 {
-        let receiving = self.client.receive_bytes_per_second.map_or(0.0, |rate| bytes / rate.0);
-        bytes / self.parse_rate(format).0 + receiving
+        bytes / self.parse_rate(format).0 + self.receiving(bytes)
+    }
+
+    /// One core's seconds to receive and parse the bytes of answers.
+    pub(crate) fn answer_seconds(&self, format: AnswerFormat, bytes: f64) -> f64 {
+        /// Arrow is copied into aligned memory and checked, as was measured on loopback.
+        const ARROW: BytesPerSecond = BytesPerSecond(600e6);
+        let rate = match format {
+            AnswerFormat::Csv => self.client.csv_bytes_per_second,
+            AnswerFormat::Json => self.client.json_bytes_per_second,
+            AnswerFormat::Arrow => ARROW,
+        };
+        bytes / rate.0 + self.receiving(bytes)
+    }
+
+    /// One core's seconds to receive bytes.
+    fn receiving(&self, bytes: f64) -> f64 {
+        self.client.receive_bytes_per_second.map_or(0.0, |rate| bytes / rate.0)
     }
 
     /// One core's parsing rate for this format.
@@ -422,6 +456,20 @@ mod tests {
         }
         assert_eq!(HardwareProfile::by_name("paper"), Some(HardwareProfile::paper()));
         assert_eq!(HardwareProfile::by_name("none"), None);
+    }
+
+    #[test]
+    fn a_link_is_only_made_slower() {
+        let local = HardwareProfile::on_this_machine();
+        let (named, all) = (HardwareProfile::by_name("local").unwrap(), local.client.cores.get());
+        let rate = named.select.parquet_bytes_per_second * f64::from(all);
+        assert_eq!((local.select.cores, local.select.parquet_bytes_per_second), (1.0, rate));
+        assert_eq!(local.clone().behind(BytesPerSecond::UNLIMITED), local);
+        assert_eq!(local.clone().behind(BytesPerSecond::gbit(100.0)), local);
+        let slow = local.behind(BytesPerSecond::gbit(0.1));
+        assert_eq!(slow.name, "local behind 0.1 Gbit/s");
+        assert_eq!(slow.link.bytes_per_second, BytesPerSecond(12e6));
+        assert_eq!(slow.link.connection_bytes_per_second, BytesPerSecond(12e6));
     }
 
     #[test]

@@ -30,14 +30,15 @@
 //!
 //! ```
 //! use sluicegate_costmodel::{
-//!     Bytes, Format, HardwareProfile, Objective, PriceBook, Rows, ScanDemand, ScanStrategy, Terms,
+//!     AnswerFormat, Bytes, Format, HardwareProfile, Objective, PriceBook, Rows, ScanDemand,
+//!     ScanStrategy, Terms,
 //! };
 //!
 //! // A selective filter over TPC-H's lineitem at scale factor 10.
 //! let scan = ScanDemand {
 //!     objects: 96,
 //!     format: Format::Csv,
-//!     answer: Format::Csv,
+//!     answer: AnswerFormat::Csv,
 //!     needed: Bytes(7_775_727_688),
 //!     gaps: Bytes::ZERO,
 //!     rows: Rows(59_986_052),
@@ -107,7 +108,7 @@ pub use hardware::{ClientRates, HardwareProfile, Link, RequestLimits, SelectRate
 pub use hardware_text::Constant;
 pub use objective::{Objective, ParseObjectiveError};
 pub use pareto::pareto;
-pub use phase::{Format, Phase, PhaseTime};
+pub use phase::{AnswerFormat, Format, Phase, PhaseTime};
 pub use prices::{ComputePrice, PriceBook, RequestPrices, SelectPrices, TransferPrices};
 pub use provenance::{Provenance, Sourced};
 pub use quantity::{Bytes, Dollars, ParseQuantityError, Requests, Rows};

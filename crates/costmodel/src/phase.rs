@@ -23,15 +23,16 @@ pub enum Format {
     Parquet,
 }
 
-impl Format {
-    /// The usual format of S3 Select's answers for objects of this format.
-    #[must_use]
-    pub fn of_answer(self) -> Self {
-        match self {
-            Self::Json => Self::Json,
-            Self::Csv | Self::Parquet => Self::Csv,
-        }
-    }
+/// The format of a store's answers to S3 Select statements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum AnswerFormat {
+    /// Delimited text.
+    #[default]
+    Csv,
+    /// A JSON object for each row.
+    Json,
+    /// An Arrow IPC stream.
+    Arrow,
 }
 
 /// The bytes of a GET, HEAD or LIST on the link besides the payload: a signed request, and the header of the answer.
@@ -52,8 +53,8 @@ pub struct Phase {
     pub name: &'static str,
     /// The format of the objects.
     pub format: Format,
-    /// The format of S3 Select's answers, [`Format::Csv`] or [`Format::Json`].
-    pub answer: Format,
+    /// The format of S3 Select's answers.
+    pub answer: AnswerFormat,
     /// The length of the longest chain of dependent requests: 1 if all can be sent at once, 2 if a footer is read
     /// first.
     pub rounds: u32,
@@ -107,7 +108,7 @@ impl Default for Phase {
         Self {
             name: "scan",
             format: Format::Csv,
-            answer: Format::Csv,
+            answer: AnswerFormat::Csv,
             rounds: 1,
             lists: Requests::ZERO,
             heads: Requests::ZERO,
@@ -325,7 +326,7 @@ impl Phase {
 
         let cores = hardware.all_cores();
         let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
-            + hardware.ingest_seconds(self.answer, self.returned.as_f64())
+            + hardware.answer_seconds(self.answer, self.returned.as_f64())
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64()
             + self.decoded * hardware.client.per_decoded_value.unwrap_or_default().as_secs_f64();
         let asking = plain.as_f64() * hardware.client.per_request.unwrap_or_default().as_secs_f64();

@@ -19,7 +19,7 @@ pub struct ScanWork {
     pub items: Terms,
     /// The number of values that the store writes; see [`answered`](crate::answered).
     pub answered: f64,
-    /// Bytes of the answers, as [`Format::Json`] or as CSV.
+    /// Bytes of the answers, in the format of the answer.
     pub returned: Bytes,
     /// Constants in the lists of the statements, which the store parses before it reads the first row.
     pub constants: u64,

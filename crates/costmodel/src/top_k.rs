@@ -1,7 +1,7 @@
 //! ORDER BY … LIMIT over a scan: a sample first, then only the rows that may be in the answer.
 
 use crate::break_even::top_k_sample;
-use crate::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms, answered};
+use crate::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms};
 
 /// The demand of a top-K over a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,9 +78,9 @@ impl TopKDemand {
                 scanned: scanned.bytes * share,
                 scanned_rows: scanned.rows * share,
                 terms: demand.terms,
-                answered: answered(rows, columns),
+                answered: demand.written(rows, columns, demand.returned()),
                 returned: demand.returned(),
-                values: rows * columns,
+                values: demand.parsed_of(rows, columns),
                 ..Phase::default()
             }
         };
@@ -98,6 +98,7 @@ impl TopKDemand {
         let fraction = sample / passing;
         let columns = f64::from(self.scan.columns) * self.share;
         let scanned = ScanDemand { needed: self.keys_needed, ..self.scan }.scanned();
+        let returned = self.scan.returned() * (fraction * self.share);
         Some(Phase {
             name: "sample",
             format: self.scan.format,
@@ -107,9 +108,9 @@ impl TopKDemand {
             scanned: scanned.bytes * fraction,
             scanned_rows: scanned.rows * fraction,
             terms: self.scan.terms,
-            answered: answered(sample.as_f64(), columns),
-            returned: self.scan.returned() * (fraction * self.share),
-            values: sample.as_f64() * columns,
+            answered: self.scan.written(sample.as_f64(), columns, returned),
+            returned,
+            values: self.scan.parsed_of(sample.as_f64(), columns),
             ..Phase::default()
         })
     }
@@ -129,7 +130,7 @@ impl TopKDemand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Format, HardwareProfile, predict};
+    use crate::{AnswerFormat, Bytes, Format, HardwareProfile, predict};
     use proptest::prelude::*;
 
     /// PushdownDB's Figure 9: at scale factor 10, α = 0.1.
@@ -154,7 +155,7 @@ mod tests {
         let scan = ScanDemand {
             objects: 96,
             format: Format::Csv,
-            answer: Format::Csv,
+            answer: AnswerFormat::Csv,
             needed: Bytes(7_775_727_688),
             gaps: Bytes::ZERO,
             rows: Rows(60_000_000),

@@ -293,6 +293,8 @@ impl Fitting<'_> {
         self.rate("client.parquet_bytes_per_second", parquet, |it| {
             &mut it.client.parquet_bytes_per_second
         });
+        // The rate of Parquet covers its values.
+        self.fit.hardware.client.per_decoded_value = None;
         self.some_duration("client.value_seconds", value, |it| &mut it.client.per_value);
     }
 

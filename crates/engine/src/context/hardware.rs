@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
+use sluicegate_costmodel::HardwareProfile;
 
 /// Returns the profile for a store at this URL: `local` on this machine, whose store has no link and shares its cores
 /// with the client, `aws-in-region` for AWS, `remote-1gbit` for any other store. EXPLAIN names it with every
 /// prediction; `sluice calibrate` measures a better one.
 pub(crate) fn assumed(endpoint: Option<&str>) -> HardwareProfile {
     let name = match endpoint.map_or(Host::Aws, host) {
-        Host::Here => return HardwareProfile::on_this_machine(BytesPerSecond::UNLIMITED),
+        Host::Here => return HardwareProfile::on_this_machine(),
         Host::Aws => "aws-in-region",
         Host::Elsewhere => "remote-1gbit",
     };
@@ -58,7 +58,6 @@ mod tests {
             let hardware = assumed(Some(near));
             assert_eq!(hardware.name, "local", "{near}");
             assert!(hardware.client.shares_cores && hardware.link.bytes_per_second.0 > 1e9);
-            assert_eq!(hardware.select.cores, f64::from(hardware.client.cores.get()));
         }
         for aws in
             ["https://s3.eu-central-1.amazonaws.com", "https://s3.cn-north-1.amazonaws.com.cn"]

@@ -8,7 +8,7 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use sluicegate_costmodel::{
-    Bytes, HardwareProfile, Requests, Rows, ScanDemand, Steps, Terms, predict,
+    AnswerFormat, Bytes, HardwareProfile, Requests, Rows, ScanDemand, Steps, Terms, predict,
 };
 use sluicegate_s3select::dialect::ast::Query;
 
@@ -56,6 +56,8 @@ pub struct GroupByShape<'a> {
 pub struct GroupByDemand {
     /// The scan that returns all rows for local grouping.
     scan: ScanDemand,
+    /// The format of the answers about groups.
+    answer: AnswerFormat,
     /// Bytes of all files.
     bytes: f64,
     /// Bytes of a sampled row.
@@ -117,6 +119,7 @@ impl GroupByDemand {
         let filter = source.statement(None).map_or(Terms::NONE, |it| terms(&it.query, passing));
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
         let scan = looking_up(scan, ServerIndexScan::estimate(config, source, options).as_ref());
+        let answer = table.text_answer(columns);
         let key_bytes = table.row_bytes(&shape.sampled);
         let group_bytes = table.group_bytes(partial);
         let (state_bytes, sums) = table.states(partial);
@@ -128,6 +131,7 @@ impl GroupByDemand {
         let node = Arc::clone(partial) as Arc<dyn ExecutionPlan>;
         let all = Self {
             scan,
+            answer,
             bytes,
             key_bytes,
             terms,
@@ -236,6 +240,7 @@ impl GroupByDemand {
     pub fn clause(&self, groups: f64) -> Steps {
         let (files, rows) = (self.scan.objects as f64, self.scan.rows.as_f64().max(1.0));
         ScanDemand {
+            answer: self.answer,
             items: self.items,
             selectivity: (groups * files / rows).min(self.scan.selectivity),
             bytes_per_returned_row: self.clause_bytes(groups) / groups.max(1.0),
@@ -328,6 +333,7 @@ impl GroupByDemand {
             let rows = (self.scan.rows.as_f64() * scans).max(1.0);
             let requests = self.scan.select_requests.unwrap_or(Requests::ZERO).as_f64() * scans;
             return ScanDemand {
+                answer: self.answer,
                 needed: self.scan.needed * scans,
                 rows: Rows::from_f64(rows),
                 looked_up: self.scan.looked_up.map(|some| some.times(scans)),
@@ -344,6 +350,7 @@ impl GroupByDemand {
         }
         let columns = groups as f64 * self.width as f64 + 1.0;
         ScanDemand {
+            answer: self.answer,
             // Keys and values are computed once for all groups.
             items: Terms { cases: self.items.cases * groups as f64, ..self.items },
             selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),

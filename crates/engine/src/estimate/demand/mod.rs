@@ -23,7 +23,7 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use sluicegate_costmodel::{Format, Requests, Rows, ScanDemand, Terms, TopKDemand};
+use sluicegate_costmodel::{AnswerFormat, Requests, Rows, ScanDemand, Terms, TopKDemand};
 use sluicegate_s3select::request::OutputSerialization;
 
 pub use self::group_by::{GroupByDemand, GroupByShape};
@@ -195,7 +195,7 @@ pub fn aggregate_demand(shape: AggregateShape<'_>, options: &ConfigOptions) -> S
     let inside = ServerIndexScan::estimate(config, source, options);
     let as_json = matches!(statement.output, OutputSerialization::Json { .. });
     ScanDemand {
-        answer: if as_json { Format::Json } else { Format::Csv },
+        answer: if as_json { AnswerFormat::Json } else { AnswerFormat::Csv },
         selectivity: selectivity.min(1.0),
         items: items(query),
         constants: constants(query),

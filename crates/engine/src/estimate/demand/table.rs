@@ -10,8 +10,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::expressions::Column;
-use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
-use sluicegate_s3select::capabilities::TypeClass;
+use sluicegate_costmodel::{AnswerFormat, Bytes, Format, Requests, Rows, ScanDemand, Terms};
+use sluicegate_s3select::capabilities::{Extension, TypeClass};
 
 use super::group_by::ASSUMED_LARGEST;
 use super::{AGGREGATE_BYTES, at_once, default_selectivity, partitions, table_rows};
@@ -21,6 +21,7 @@ use crate::estimate::statistics::table::TableStatistics;
 use crate::pushdown::predicate::ColumnStyle;
 use crate::pushdown::statement::class;
 use crate::scan::s3_select::S3SelectSource;
+use crate::store::endpoints::Endpoints;
 
 /// The sizes of a table, and what its statistics add.
 pub(super) struct Table<'a> {
@@ -36,6 +37,10 @@ pub(super) struct Table<'a> {
     stored: Option<ScanLayouts>,
     /// Bytes around the value of a row that has only one value, such as quotes.
     around_lone: f64,
+    /// True if the store answers in Arrow.
+    in_arrow: bool,
+    /// True if answers in Arrow are compressed.
+    compressed: bool,
     /// Indexes of the columns that filters use.
     filtered: BTreeSet<usize>,
 }
@@ -52,7 +57,15 @@ impl<'a> Table<'a> {
         // If the store does not quote lone empty values, all values are quoted, because readers skip blank lines.
         let is_quoted = !source.profile().quotes_lone_empty_field;
         let around_lone = if is_quoted { 2.0 } else { 0.0 };
-        Self { filtered: filters.map(|column| column.index()).collect(), around_lone, ..table }
+        let endpoints = options.and_then(Endpoints::from_options);
+        let endpoint = endpoints.and_then(|it| it.serving(&config.object_store_url));
+        Self {
+            filtered: filters.map(|column| column.index()).collect(),
+            around_lone,
+            in_arrow: source.profile().relies_on.contains(&Extension::Arrow),
+            compressed: endpoint.is_some_and(|endpoint| endpoint.compresses()),
+            ..table
+        }
     }
 
     pub(super) fn new(
@@ -84,6 +97,8 @@ impl<'a> Table<'a> {
             known,
             stored,
             around_lone: 0.0,
+            in_arrow: false,
+            compressed: false,
             filtered: BTreeSet::new(),
         }
     }
@@ -264,12 +279,22 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the format in which a statement's answer with these columns is sent; see [`Statement::scan`].
-    fn answer(&self, columns: &[usize]) -> Format {
+    fn answer(&self, columns: &[usize]) -> AnswerFormat {
         match self.style {
-            ColumnStyle::Positional => Format::Csv,
-            ColumnStyle::Member => Format::Json,
-            ColumnStyle::Named if columns.iter().any(|index| self.is_text(index)) => Format::Json,
-            ColumnStyle::Named => Format::Csv,
+            ColumnStyle::Named if self.in_arrow => AnswerFormat::Arrow,
+            _ => self.text_answer(columns),
+        }
+    }
+
+    /// Returns the format in which the values of these columns are sent as text.
+    pub(super) fn text_answer(&self, columns: &[usize]) -> AnswerFormat {
+        match self.style {
+            ColumnStyle::Positional => AnswerFormat::Csv,
+            ColumnStyle::Member => AnswerFormat::Json,
+            ColumnStyle::Named if columns.iter().any(|index| self.is_text(index)) => {
+                AnswerFormat::Json
+            }
+            ColumnStyle::Named => AnswerFormat::Csv,
         }
     }
 
@@ -279,8 +304,11 @@ impl<'a> Table<'a> {
             ColumnStyle::Positional | ColumnStyle::Member => {
                 (self.bytes / self.rows.max(1.0)) * self.share(columns)
             }
+            ColumnStyle::Named if self.in_arrow => {
+                columns.iter().map(|index| self.arrow_bytes(*index)).sum()
+            }
             ColumnStyle::Named => {
-                let as_json = self.answer(columns) == Format::Json;
+                let as_json = self.answer(columns) == AnswerFormat::Json;
                 let value = |index: &usize| {
                     let name =
                         self.schema.fields().get(*index).map_or(0, |field| field.name().len());
@@ -292,8 +320,24 @@ impl<'a> Table<'a> {
                 columns.iter().map(value).sum::<f64>() + if as_json { 2.0 } else { 0.0 }
             }
         };
-        let is_lone = columns.len() == 1 && self.answer(columns) != Format::Json;
+        let is_lone = columns.len() == 1 && self.answer(columns) == AnswerFormat::Csv;
         values + if is_lone { self.around_lone } else { 0.0 }
+    }
+
+    /// Returns the bytes of a column's value in Arrow.
+    fn arrow_bytes(&self, index: usize) -> f64 {
+        /// The bytes that Zstandard makes of a character: digits have 3.3 bits, words a little more.
+        const COMPRESSED: f64 = 0.45;
+        if self.compressed {
+            return self.width(index) * COMPRESSED;
+        }
+        let data_type = self.schema.fields().get(index).map(|field| field.data_type());
+        match data_type.and_then(DataType::primitive_width) {
+            Some(width) => width as f64,
+            None if data_type == Some(&DataType::Boolean) => 0.125,
+            // The end of each text takes four bytes.
+            None => self.width(index) + 3.0,
+        }
     }
 
     /// Returns the share of the bytes of Parquet objects that some columns take.

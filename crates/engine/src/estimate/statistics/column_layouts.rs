@@ -19,8 +19,8 @@ use crate::store::endpoints::Endpoints;
 
 /// Most column chunks that are remembered. Beyond, all layouts are dropped, and their columns are estimated.
 const MOST_COLUMNS: usize = 4 << 20;
-/// The statistics of a column take as much memory as so many ranges.
-const VALUES: usize = 24;
+/// The memory of a column's statistics, in multiples of a range.
+const STATISTICS_SIZE: usize = 24;
 
 /// The layouts of objects whose footers were read in this session.
 #[derive(Debug, Default)]
@@ -69,7 +69,8 @@ impl LayoutCache {
         let columns = declared.fields().len();
         let values = Arc::new(footer_values(object, footer, declared, known));
         let layout = Layout { columns, groups: groups.collect(), values };
-        let size = |layout: &Layout| (layout.columns * (layout.groups.len() + VALUES)).max(1);
+        let size =
+            |layout: &Layout| (layout.columns * (layout.groups.len() + STATISTICS_SIZE)).max(1);
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let known: usize = objects.len().saturating_mul(size(&layout));
         if known.saturating_add(size(&layout)) > MOST_COLUMNS {

@@ -1,7 +1,7 @@
 //! Statistics of a Parquet object's values, from its footer alone: bounds, NULLs, width and distinct values.
 //!
 //! All of them are estimates. The number of distinct values follows from the size of the dictionaries and the bits of
-//! their codes, the width of text from its unencoded bytes. DuckDB and Spark write these for most columns.
+//! their codes, the width of text from its unencoded bytes.
 
 use std::collections::HashMap;
 
@@ -34,8 +34,8 @@ pub(super) fn footer_values(
             leaves.entry(name).or_insert(place);
         }
     }
-    let rows: i64 = footer.row_groups().iter().map(|group| group.num_rows()).sum();
-    let rows = u64::try_from(rows).unwrap_or_default();
+    let rows = footer.row_groups().iter().map(|group| group.num_rows());
+    let rows = u64::try_from(rows.fold(0, i64::saturating_add)).unwrap_or_default();
     let columns = declared.fields().iter().enumerate().filter_map(|(position, field)| {
         let leaf = *leaves.get(field.name().as_str())?;
         let chunks: Vec<_> =
@@ -207,4 +207,90 @@ fn is_sorted(chunks: &[&ColumnChunkMetaData]) -> bool {
     };
     let bounds: Option<Vec<(i64, i64)>> = chunks.iter().map(bounds).collect();
     bounds.is_some_and(|it| it.len() > 1 && it.windows(2).all(|pair| pair[0].1 <= pair[1].0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{
+        ArrayRef, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringArray,
+    };
+    use bytes::Bytes;
+    use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
+    use object_store::path::Path;
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+    use parquet::basic::Compression;
+    use parquet::file::properties::WriterProperties;
+
+    use super::*;
+
+    const ROWS: i64 = 40_000;
+
+    /// Returns the estimates from the footer of a file with these columns.
+    fn estimates(columns: Vec<(&str, ArrayRef)>) -> ObjectStatistics {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(10_000))
+            .build();
+        let mut file = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let file = Bytes::from(file);
+        let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).unwrap();
+        let footer = footer.metadata();
+        let known = DFParquetMetadata::statistics_from_parquet_metadata(footer, &batch.schema());
+        let object = ObjectMeta {
+            location: Path::from("a.parquet"),
+            last_modified: Default::default(),
+            size: file.len() as u64,
+            e_tag: None,
+            version: None,
+        };
+        footer_values(&object, footer, &batch.schema(), &known.unwrap())
+    }
+
+    #[track_caller]
+    fn check(found: &ObjectStatistics, position: usize, distinct: f64, width: f64) {
+        let column = &found.columns[position];
+        let counted = column.distinct_values();
+        assert!((0.5..2.0).contains(&(counted / distinct)), "{}: {counted}", column.name);
+        assert!((column.width - width).abs() < 1.0, "{}: {}", column.name, column.width);
+    }
+
+    #[test]
+    fn distinct_values_and_widths_follow_from_dictionaries_and_bounds() {
+        let of = |each: &dyn Fn(i64) -> i64| (0..ROWS).map(each).collect::<Vec<i64>>();
+        let random = |n: i64| (n * 7_919 + 13) % 104_729;
+        let few: StringArray =
+            (0..ROWS).map(|n| Some(["ab", "cde", "fghi"][(n % 3) as usize])).collect();
+        let decimals: Decimal128Array =
+            (0..ROWS).map(|n| Some(i128::from(random(n) % 500))).collect();
+        let days: Date32Array = (0..ROWS).map(|n| Some((random(n) % 2_500) as i32)).collect();
+        let found = estimates(vec![
+            ("key", Arc::new(Int64Array::from(of(&|n| n)))),
+            ("group", Arc::new(Int64Array::from(of(&|n| random(n) % 1_000)))),
+            ("word", Arc::new(few)),
+            ("price", Arc::new(decimals.with_precision_and_scale(15, 2).unwrap())),
+            ("day", Arc::new(days)),
+            ("constant", Arc::new(Int64Array::from(of(&|_| 7)))),
+        ]);
+        assert_eq!((found.rows, found.columns.len()), (40_000, 6));
+        check(&found, 0, 40_000.0, 4.9);
+        check(&found, 1, 1_000.0, 2.9);
+        check(&found, 2, 3.0, 3.0);
+        check(&found, 3, 500.0, 3.9);
+        check(&found, 4, 2_500.0, 10.0);
+        check(&found, 5, 1.0, 0.9);
+        assert_eq!((found.columns[0].correlation, found.columns[1].correlation), (1.0, 0.0));
+    }
+
+    #[test]
+    fn a_column_of_nulls_has_no_estimates() {
+        let none: Int64Array = (0..ROWS).map(|_| None).collect();
+        assert!(estimates(vec![("n", Arc::new(none))]).columns.is_empty());
+    }
 }

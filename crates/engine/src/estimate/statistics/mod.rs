@@ -89,7 +89,7 @@ pub struct ObjectStatistics {
 impl ObjectStatistics {
     /// Returns statistics of no object, for tests.
     #[cfg(test)]
-    fn none() -> Self {
+    pub(super) fn none() -> Self {
         let about =
             StatisticsKey { store: String::new(), url: String::new(), format: String::new() };
         Self {
@@ -153,6 +153,26 @@ pub struct ColumnStatistics {
 const CLUSTERED: f64 = 0.5;
 
 impl ColumnStatistics {
+    /// Returns statistics of a column without values, for tests.
+    #[cfg(test)]
+    pub(super) fn none() -> Self {
+        Self {
+            position: 0,
+            name: String::new(),
+            data_type: String::new(),
+            nulls: 0,
+            width: 0.0,
+            min: None,
+            max: None,
+            distinct: Sketch::new().unwrap(),
+            counted: None,
+            bounds: Vec::new(),
+            heavy: Vec::new(),
+            ascending: 0.5,
+            correlation: 0.0,
+        }
+    }
+
     /// Returns the approximate number of distinct values.
     #[must_use]
     pub fn distinct_values(&self) -> f64 {

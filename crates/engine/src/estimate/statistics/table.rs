@@ -1,5 +1,6 @@
 //! The statistics of a table at the time when a scan of it is planned.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -168,9 +169,7 @@ impl TableStatistics {
             return None;
         }
         let sketches = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
-        // The values of one footer are assumed to be among those of another.
-        let footers = counted().filter_map(|(_, column)| column.counted);
-        let distinct = footers.fold(sketches, f64::max);
+        let distinct = sketches.max(of_footers(counted().copied()));
         let rows = self.rows();
         Some(match counted().all(|(_, column)| column.correlation.abs() >= CLUSTERED) {
             // Clustered rows that were not read have other values.
@@ -201,11 +200,15 @@ impl TableStatistics {
     }
 
     /// Returns the approximate share of the rows that have one of the `most` most frequent values of a column; `None`
-    /// without statistics of the column.
+    /// if that is unknown.
     #[must_use]
     pub fn heaviest(&self, position: usize, most: usize) -> Option<f64> {
         let (mut rows, mut heavy) = (0.0, 0.0);
         for (object, column) in self.column(position) {
+            // A footer says nothing about frequent values.
+            if column.counted.is_some() {
+                return None;
+            }
             let mut shares: Vec<f64> = column.heavy.iter().map(|(_, share)| *share).collect();
             shares.sort_by(|a, b| b.total_cmp(a));
             rows += object.rows as f64;
@@ -465,6 +468,23 @@ async fn known(
     Ok(objects)
 }
 
+/// Returns the approximate number of distinct values in some objects by their footers. Objects have values of their own
+/// if these are almost all different, or between other bounds. Otherwise the values of one object are assumed to be
+/// among those of another.
+fn of_footers<'a>(
+    columns: impl Iterator<Item = (&'a ObjectStatistics, &'a ColumnStatistics)>,
+) -> f64 {
+    /// The share of the rows from which values are taken for keys.
+    const KEYS: f64 = 0.9;
+    let mut known: Vec<_> = columns.filter(|(_, column)| column.counted.is_some()).collect();
+    known.sort_by(|(_, a), (_, b)| a.min.partial_cmp(&b.min).unwrap_or(Ordering::Equal));
+    let are_apart = known.windows(2).all(|pair| pair[0].1.max < pair[1].1.min);
+    let are_keys =
+        known.iter().all(|(object, column)| column.distinct_values() >= KEYS * object.rows as f64);
+    let values = known.iter().map(|(_, column)| column.distinct_values());
+    if are_apart || are_keys { values.sum() } else { values.fold(0.0, f64::max) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -479,5 +499,31 @@ mod tests {
         assert!(near(2000.0, of_all(786.9, 1000.0, 1e6)));
         assert_eq!(of_all(1100.0, 1000.0, 1000.0), 1000.0);
         assert_eq!(of_all(0.0, 10.0, 100.0), 0.0);
+    }
+
+    #[test]
+    fn objects_have_keys_and_ranges_of_their_own() {
+        let distinct = |columns: &[(i64, i64, f64)]| {
+            let objects: Vec<(ObjectStatistics, ColumnStatistics)> = columns
+                .iter()
+                .map(|(min, max, counted)| {
+                    let column = ColumnStatistics {
+                        min: Some((*min).into()),
+                        max: Some((*max).into()),
+                        counted: Some(*counted),
+                        ..ColumnStatistics::none()
+                    };
+                    (ObjectStatistics { rows: 1000, ..ObjectStatistics::none() }, column)
+                })
+                .collect();
+            of_footers(objects.iter().map(|(object, column)| (object, column)))
+        };
+        // The same values in each object.
+        assert_eq!(distinct(&[(0, 99, 100.0), (0, 98, 90.0)]), 100.0);
+        // Ranges of their own, in any order.
+        assert_eq!(distinct(&[(200, 299, 100.0), (0, 99, 100.0), (100, 199, 50.0)]), 250.0);
+        // Keys.
+        assert_eq!(distinct(&[(0, 9000, 1000.0), (5, 9001, 950.0)]), 1950.0);
+        assert_eq!(distinct(&[]), 0.0);
     }
 }
