@@ -100,7 +100,7 @@ fn a_calibrated_store_is_predicted_for_with_what_was_measured() {
     assert!(explain(&served.endpoint, &["--hardware", "auto"]).contains(&expected));
     let elsewhere = "http://127.0.0.1:1";
     let default = explain(elsewhere, &[]);
-    assert!(default.contains("hardware local-1gbit (2026-11, not calibrated)"), "{default}");
+    assert!(default.contains("hardware local (2026-11, not calibrated)"), "{default}");
     assert!(explain(elsewhere, &["--hardware", &name]).contains(&expected));
     assert!(explain(elsewhere, &["--hardware", copy.to_str().unwrap()]).contains(&expected));
     let mut command = served.command(&["explain", "-c", QUERY]);

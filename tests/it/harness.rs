@@ -14,7 +14,7 @@ use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::guards::{rewrite, with_guards};
 use sluicegate_engine::{Engine, EngineBuilder};
-use sluicegate_s3select::capabilities::StoreCapabilities;
+use sluicegate_s3select::capabilities::{Extension, StoreCapabilities};
 use sluicegate_server::{Builder, Faults, Server};
 use tempfile::TempDir;
 
@@ -127,6 +127,13 @@ impl Store {
     pub(crate) async fn engine(&self, scan: Scan) -> Engine {
         self.builder().scan(scan).build().await.unwrap()
     }
+}
+
+/// Returns our server's profile, but with answers about Parquet as text.
+pub(crate) fn in_text() -> StoreCapabilities {
+    let mut profile = StoreCapabilities::sluice();
+    profile.relies_on.remove(&Extension::Arrow);
+    profile
 }
 
 /// Returns the hardware profile of tests: a store in the same network that shares the client's cores.

@@ -10,6 +10,7 @@
 mod adaptive;
 mod analyst;
 mod answers;
+mod arrow_answers;
 mod bad_input;
 mod calibrate;
 mod cli;

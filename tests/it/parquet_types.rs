@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, in_text, rows, runner, stock, stock_rows, try_rows};
 
 /// Returns the types of columns in files, each with the SQL type that declares it.
 fn types() -> Vec<(DataType, &'static str)> {
@@ -74,7 +74,7 @@ fn file(columns: &[(String, DataType)], numbers: &[Option<i64>]) -> Vec<u8> {
 }
 
 /// Writes columns to a Parquet file.
-fn written(columns: &[(String, ArrayRef)]) -> Vec<u8> {
+pub(crate) fn written(columns: &[(String, ArrayRef)]) -> Vec<u8> {
     let nullable = columns.iter().map(|(name, array)| (name, Arc::clone(array), true));
     let batch = RecordBatch::try_from_iter_with_nullable(nullable).unwrap();
     let mut bytes = Vec::new();
@@ -107,7 +107,7 @@ async fn a_column_that_cannot_be_sent_is_named() {
     let store = Store::start().await;
     let columns = [("n".to_owned(), DataType::Int64), ("r".to_owned(), DataType::Float32)];
     store.put("x.parquet", file(&columns, &[Some(1), None]));
-    let engine = store.engine(Scan::Select).await;
+    let engine = store.builder().scan(Scan::Select).profile(in_text()).build().await.unwrap();
     let all = format!("SELECT * FROM 's3://{BUCKET}/x.parquet'");
     let explained = engine.explain(&all).await.unwrap();
     let [warning] = &explained.warnings().collect::<Vec<_>>()[..] else { panic!("{explained}") };

@@ -10,6 +10,7 @@ use bytes::{Buf, Bytes};
 
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 
+use super::arrow_decoder::ArrowDecoder;
 use super::fractions::{Fraction, Fractions};
 use super::json_decoder::JsonDecoder;
 use super::text_values::TextValues;
@@ -39,6 +40,7 @@ pub(super) struct RowDecoder {
 enum Format {
     Csv(Box<csv::reader::Decoder>, Option<TextValues>),
     Json(Box<JsonDecoder>, Option<Fractions>),
+    Arrow(Box<ArrowDecoder>),
 }
 
 impl RowDecoder {
@@ -74,7 +76,10 @@ impl RowDecoder {
                 let decoder = JsonDecoder::new(read_schema, batch_size, coerce)?;
                 (Format::Json(Box::new(decoder), fractions), terminator)
             }
-            OutputSerialization::Arrow(_) => return Err(unusable("output format", "Arrow")),
+            OutputSerialization::Arrow(output) => {
+                let decoder = ArrowDecoder::new(output, read_schema, batch_size)?;
+                (Format::Arrow(Box::new(decoder)), b'\n')
+            }
         };
         Ok(Self { format, schema, batch_size, terminator, batch_bytes: 0, record_bytes: 0 })
     }
@@ -84,6 +89,9 @@ impl RowDecoder {
         &mut self,
         payload: &mut Bytes,
     ) -> Result<Option<RecordBatch>, ArrowError> {
+        if let Format::Arrow(decoder) = &mut self.format {
+            return decoder.decode(payload);
+        }
         while !payload.is_empty() {
             let rows = self.rows();
             // A batch can only be cut between two records. Once it is large enough, records are
@@ -105,6 +113,7 @@ impl RowDecoder {
                     }
                     used
                 }
+                Format::Arrow(_) => whole,
             };
             let last = used.checked_sub(1).map(|at| slice[at]);
             payload.advance(used);
@@ -138,6 +147,7 @@ impl RowDecoder {
                     fractions.finish().map_err(fraction)?;
                 }
             }
+            Format::Arrow(decoder) => return decoder.finish().map(|()| None),
         }
         self.flush()
     }
@@ -148,13 +158,14 @@ impl RowDecoder {
             Format::Csv(decoder, _) => self.batch_size - decoder.capacity(),
             // The decoder counts a record as soon as it begins.
             Format::Json(decoder, _) => decoder.len() - usize::from(decoder.has_partial_record()),
+            Format::Arrow(_) => 0,
         }
     }
 
     fn is_partial(&self) -> bool {
         match &self.format {
             // The terminator that completes a record is the last byte of the slice.
-            Format::Csv(..) => false,
+            Format::Csv(..) | Format::Arrow(_) => false,
             Format::Json(decoder, _) => decoder.has_partial_record(),
         }
     }
@@ -170,6 +181,7 @@ impl RowDecoder {
                 (batch, _) => batch,
             },
             Format::Json(decoder, _) => decoder.flush()?,
+            Format::Arrow(_) => None,
         };
         match batch {
             Some(batch) if self.schema.fields().is_empty() => {

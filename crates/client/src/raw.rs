@@ -7,7 +7,7 @@ use aws_sdk_s3::types::error::SelectObjectContentEventStreamError;
 use aws_sdk_s3::types::{ExpressionType, RequestProgress, SelectObjectContentEventStream as Event};
 use sluicegate_conformance::RawAnswer;
 use sluicegate_s3select::capabilities::Extension;
-use sluicegate_s3select::request::{CsvInput, InputFormat, SelectRequest};
+use sluicegate_s3select::request::{CsvInput, InputFormat, OutputSerialization, SelectRequest};
 use tokio::time::timeout;
 
 use super::Client;
@@ -121,6 +121,10 @@ impl Client {
             strict_fields: self
                 .asks_of_csv(request, Extension::StrictFields, |csv| csv.strict_fields),
             extras: request.extras,
+            arrow: match &request.output {
+                OutputSerialization::Arrow(arrow) => Some(arrow.clone()),
+                OutputSerialization::Csv(_) | OutputSerialization::Json { .. } => None,
+            },
             head: Arc::default(),
         };
         let progress = request.progress.then(|| RequestProgress::builder().enabled(true).build());

@@ -28,7 +28,7 @@ use super::resume::Progress;
 use super::sdk_error::{Failure, sort_stream_error};
 use super::stall_timeout::{StallAction, StallTimer};
 use sluicegate_s3select::capabilities::Extension;
-use sluicegate_s3select::request::InputFormat;
+use sluicegate_s3select::request::{InputFormat, OutputSerialization};
 
 /// The time-out for the end of the HTTP message after the End event. A connection can only be reused if its message
 /// was read to the end. A time-out is no error.
@@ -92,6 +92,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
         payload: Bytes::new(),
         progress: Progress::default(),
         rows_out: 0,
+        repeated: 0,
         attempts: 1,
         complete: false,
         patience,
@@ -137,6 +138,8 @@ struct Scan {
     payload: Bytes,
     progress: Progress,
     rows_out: u64,
+    /// Rows of a repeated answer that were returned before.
+    repeated: u64,
     /// The number of answers that were requested.
     attempts: u32,
     complete: bool,
@@ -156,6 +159,10 @@ impl Scan {
                 return Ok(Some(batch));
             }
             if self.complete {
+                if self.repeated > 0 {
+                    let message = "the store sent fewer rows when the request was repeated";
+                    return Err(self.subject.bad_answer(message));
+                }
                 let rest = self.rows.finish();
                 return self.hand_on(rest);
             }
@@ -170,10 +177,15 @@ impl Scan {
         decoded: Result<Option<RecordBatch>, ArrowError>,
     ) -> Result<Option<RecordBatch>, Error> {
         match decoded {
-            Ok(batch) => {
-                self.rows_out += batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
-                Ok(batch)
+            Ok(Some(batch)) => {
+                let rows = batch.num_rows();
+                let before = usize::try_from(self.repeated).unwrap_or(usize::MAX).min(rows);
+                self.repeated -= before as u64;
+                let new = batch.slice(before, rows - before);
+                self.rows_out += new.num_rows() as u64;
+                Ok(Some(new))
             }
+            Ok(None) => Ok(None),
             Err(error) => {
                 let before = self.rows_out;
                 Err(self.subject.bad_answer(format!("{error} (after {before} valid rows)")))
@@ -326,18 +338,22 @@ impl Scan {
     }
 
     async fn reopen(&mut self) -> Result<(), Error> {
-        if self.rows_out == 0 {
-            // No row was returned yet: start over with the current version of the object.
+        let starts_over = self.rows_out == 0;
+        // Batches of Arrow may have other boundaries in a repeated answer, so their rows are counted instead of bytes.
+        if starts_over || matches!(self.call.request.output, OutputSerialization::Arrow(_)) {
             self.rows = row_decoder(&self.call)?;
             self.payload = Bytes::new();
             self.progress = Progress::default();
-            self.version.clone_from(&self.call.e_tag);
-            self.all_attested = true;
+            self.repeated = self.rows_out;
         } else {
             self.progress.repeat();
-            if !self.attested {
-                self.verify_version().await?;
-            }
+        }
+        if starts_over {
+            // The current version of the object is as good.
+            self.version.clone_from(&self.call.e_tag);
+            self.all_attested = true;
+        } else if !self.attested {
+            self.verify_version().await?;
         }
         Box::pin(self.open()).await
     }

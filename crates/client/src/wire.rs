@@ -19,6 +19,7 @@ use http_body::{Body, Frame};
 use super::metrics::SelectMetrics;
 use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::dialect::Extras;
+use sluicegate_s3select::request::ArrowOutput;
 
 /// The maximum length of a frame, in bytes. Stores send frames of about 128 KiB; AWS's own clients accept up to 24
 /// MiB.
@@ -39,6 +40,8 @@ pub(super) struct SelectTap {
     pub(super) strict_fields: Option<usize>,
     /// The requested extensions to the language.
     pub(super) extras: Extras,
+    /// The types of the answer, if [`Extension::Arrow`] is requested.
+    pub(super) arrow: Option<ArrowOutput>,
     pub(super) head: Arc<Mutex<AnswerHead>>,
 }
 
@@ -80,6 +83,9 @@ impl Intercept for SelectTap {
         }
         if self.extras.bloom {
             headers.insert(Extension::BLOOM_HEADER, "true");
+        }
+        if let Some(arrow) = &self.arrow {
+            headers.insert(Extension::ARROW_HEADER, arrow.to_string());
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 /// The head of a good answer from a store like Sluicegate's server.
 const OK: &str = "HTTP/1.1 200 OK\r\n\
     x-sluice-extensions: decimal-precision, min-max-any, exact-sum, strict-lines, strict-fields, \
-    partial-groups, bloom\r\n";
+    partial-groups, bloom, arrow\r\n";
 
 /// The answer to one Select request.
 #[derive(Debug, Clone)]

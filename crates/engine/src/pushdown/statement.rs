@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use sluicegate_client::arrow_type;
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
-use sluicegate_s3select::request::{CsvOutput, OutputSerialization, ScanRange, SelectRequest};
+use sluicegate_s3select::request::{
+    ArrowOutput, CsvOutput, OutputSerialization, ScanRange, SelectRequest,
+};
 
-use sluicegate_s3select::capabilities::{Exactness, Operation, StoreCapabilities, TypeClass};
+use sluicegate_s3select::capabilities::{
+    Exactness, Extension, Operation, StoreCapabilities, TypeClass,
+};
 
 use super::format::TableFormat;
 use super::predicate::{ColumnStyle, Translator};
@@ -28,7 +33,7 @@ pub struct Statement {
 
 impl Statement {
     /// Returns a scan of some columns of a file schema, in that order, or `None` if the values of a column cannot be
-    /// sent as text and read back unchanged.
+    /// sent and read back unchanged.
     #[must_use]
     pub fn scan(
         profile: &StoreCapabilities,
@@ -52,11 +57,16 @@ impl Statement {
             });
         }
         let answer = Arc::new(schema.project(columns).ok()?);
-        let sendable = |field: &FieldRef| is_sendable(format.style, &translator, field.data_type());
+        let arrow = arrow_output(profile, format.style, &answer);
+        let sendable = |field: &FieldRef| match &arrow {
+            Some(_) => is_sent_in_arrow(profile, format.style, &translator, field.data_type()),
+            None => is_sendable(format.style, &translator, field.data_type()),
+        };
         if !answer.fields().iter().all(sendable) {
             return None;
         }
-        let output = output(format.style, &answer);
+        let output =
+            arrow.map_or_else(|| output(format.style, &answer), OutputSerialization::Arrow);
         // JSON has no NaN and no infinity, but their names can be read back from its strings.
         let floats_as_text = format.style == ColumnStyle::Named
             && matches!(output, OutputSerialization::Json { .. });
@@ -179,8 +189,41 @@ fn json() -> OutputSerialization {
     OutputSerialization::Json { record_delimiter: "\n".to_owned() }
 }
 
-/// Returns the output format: CSV, unless NULL and the empty string must be distinguished. Values of JSON objects are
-/// sent as JSON, so that the reader that would parse the object parses the answer.
+/// Returns the types of an answer in Arrow, if the store can send all of its columns in that way. It only applies to
+/// Parquet: values of CSV and JSON are sent as text, which the reader of such objects parses.
+fn arrow_output(
+    profile: &StoreCapabilities,
+    style: ColumnStyle,
+    answer: &Schema,
+) -> Option<ArrowOutput> {
+    /// Wider answers may exceed the length of a header.
+    const MOST_COLUMNS: usize = 500;
+    if !offers_arrow(profile, style) || answer.fields().len() > MOST_COLUMNS {
+        return None;
+    }
+    let columns = answer.fields().iter().map(|field| arrow_type(field.data_type()));
+    Some(ArrowOutput { columns: columns.collect::<Option<_>>()?, compression: None })
+}
+
+/// Returns true if a store answers statements about objects of this style in Arrow.
+fn offers_arrow(profile: &StoreCapabilities, style: ColumnStyle) -> bool {
+    style == ColumnStyle::Named && profile.relies_on.contains(&Extension::Arrow)
+}
+
+/// Returns true if the store sends every value of a type in Arrow unchanged.
+pub(crate) fn is_sent_in_arrow(
+    profile: &StoreCapabilities,
+    style: ColumnStyle,
+    translator: &Translator<'_>,
+    data_type: &DataType,
+) -> bool {
+    offers_arrow(profile, style)
+        && arrow_type(data_type).is_some()
+        && is_trusted(translator, data_type)
+}
+
+/// Returns the output format of an answer as text. It is CSV, unless NULL and the empty string must be distinguished.
+/// Values of JSON objects are sent as JSON, so that the reader that would parse the object parses the answer.
 fn output(style: ColumnStyle, answer: &Schema) -> OutputSerialization {
     let text = |data_type: &DataType| {
         matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
@@ -280,7 +323,8 @@ mod tests {
     fn scan(format: InputFormat, style: ColumnStyle, columns: &[usize]) -> Option<Statement> {
         let input = InputSerialization { format, compression: Compression::None };
         let format = TableFormat { input, style };
-        let profile = StoreCapabilities::sluice();
+        let mut profile = StoreCapabilities::sluice();
+        profile.relies_on.remove(&Extension::Arrow);
         Statement::scan(&profile, &format, &schema(), columns, None, Some(3))
     }
 
@@ -307,6 +351,27 @@ mod tests {
             "SELECT s.\"n\" FROM S3Object s LIMIT 3",
             true,
         );
+    }
+
+    #[test]
+    fn columns_of_parquet_are_sent_in_arrow_where_the_store_offers_it() {
+        let input =
+            InputSerialization { format: InputFormat::Parquet, compression: Compression::None };
+        let format = TableFormat { input, style: ColumnStyle::Named };
+        let mut fields = schema().fields().to_vec();
+        let zoned =
+            DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, Some("UTC".into()));
+        fields.push(Arc::new(Field::new("z", zoned, true)));
+        let schema = Schema::new(fields);
+        let scan = |columns: &[usize]| {
+            let profile = StoreCapabilities::sluice();
+            Statement::scan(&profile, &format, &schema, columns, None, None)
+        };
+        let statement = scan(&[1, 2, 4]).unwrap();
+        assert_eq!(statement.sql(), "SELECT s.\"f\", s.\"s\", s.\"z\" FROM S3Object s");
+        let OutputSerialization::Arrow(output) = &statement.output else { panic!("{statement:?}") };
+        assert_eq!(output.to_string(), "float64;utf8;timestamp(us,UTC)");
+        assert!(scan(&[3]).is_none());
     }
 
     #[test]

@@ -7,7 +7,9 @@ use object_store::OBJECT_STORE_COALESCE_DEFAULT;
 use sluicegate_client::Client;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::capabilities::StoreCapabilities;
-use sluicegate_s3select::request::{InputFormat, SelectRequest};
+use sluicegate_s3select::request::{
+    ArrowCompression, InputFormat, OutputSerialization, SelectRequest,
+};
 
 use crate::context::choice::Reason;
 use crate::context::counters::Counters;
@@ -48,22 +50,9 @@ impl Endpoint {
     }
 
     /// Returns the largest gap between two ranges of an object that GET reads instead of sending another request:
-    /// where reading it takes as long as the request.
+    /// reading it takes as long as the request.
     pub(crate) fn gap(&self) -> u64 {
-        /// GETs of ranges that object_store has in flight for one reader.
-        const AT_ONCE: f64 = 10.0;
-        /// The seconds of one core for a byte that is sent and received on one machine.
-        const MOVED: f64 = 1e-9;
-        /// Bounds, in bytes.
-        const GAPS: (f64, f64) = (16_384.0, OBJECT_STORE_COALESCE_DEFAULT as f64);
-        let HardwareProfile { link, requests, client, .. } = &self.hardware;
-        let cores = f64::from(client.cores.get());
-        let asking = client.per_request.unwrap_or_default().as_secs_f64() / cores;
-        let waiting = link.latency.as_secs_f64() / AT_ONCE;
-        let request = waiting.max(1.0 / requests.per_second).max(asking);
-        let moved = if client.shares_cores { MOVED / cores } else { 0.0 };
-        let byte = 1.0 / link.bytes_per_second.0 + moved;
-        (request / byte).clamp(GAPS.0, GAPS.1) as u64
+        largest_gap(&self.hardware)
     }
 
     /// Returns the capabilities of the store.
@@ -91,7 +80,17 @@ impl Endpoint {
         {
             asked.allow_quoted_record_delimiter = declared.allow_quoted_record_delimiter;
         }
+        if let OutputSerialization::Arrow(output) = &mut request.output {
+            output.compression = self.compresses().then_some(ArrowCompression::Zstd);
+        }
         request
+    }
+
+    /// Returns true if an answer in Arrow is compressed: the link is slower than a core that compresses.
+    pub(crate) fn compresses(&self) -> bool {
+        /// Bytes per second that a core compresses with Zstandard.
+        const COMPRESSED: f64 = 400e6;
+        self.hardware.link.bytes_per_second.0 < COMPRESSED
     }
 
     /// Checks that the store accepts a statement about files of a format.
@@ -113,8 +112,27 @@ impl Endpoint {
     }
 }
 
+fn largest_gap(hardware: &HardwareProfile) -> u64 {
+    /// The GETs of ranges that `object_store` has in flight for one reader.
+    const AT_ONCE: f64 = 10.0;
+    /// One core's seconds for a byte that is sent and received on one machine.
+    const PER_BYTE: f64 = 1e-9;
+    /// Bounds, in bytes.
+    const GAPS: (f64, f64) = (16_384.0, OBJECT_STORE_COALESCE_DEFAULT as f64);
+    let HardwareProfile { link, requests, client, .. } = hardware;
+    let cores = f64::from(client.cores.get());
+    let working = client.per_request.unwrap_or_default().as_secs_f64() / cores;
+    let waiting = link.latency.as_secs_f64() / AT_ONCE;
+    let request = waiting.max(1.0 / requests.per_second).max(working);
+    let copying = if client.shares_cores { PER_BYTE / cores } else { 0.0 };
+    let byte = 1.0 / link.bytes_per_second.0 + copying;
+    (request / byte).clamp(GAPS.0, GAPS.1) as u64
+}
+
 #[cfg(test)]
 mod tests {
+    use sluicegate_costmodel::BytesPerSecond;
+
     use super::*;
 
     #[tokio::test]
@@ -129,5 +147,19 @@ mod tests {
             assert!((all.0 / one.0 - f64::from(machines)).abs() < 1e-9, "{all:?}");
             assert_eq!(endpoint.hardware.client.machines.get(), machines);
         }
+    }
+
+    #[test]
+    fn a_gap_takes_as_long_as_a_request() {
+        let named = |name| HardwareProfile::by_name(name).unwrap().clone();
+        // 0.4 ms of one of two cores, at 1 ns a byte: 0.5 ns for the link and 0.5 ns for the copies.
+        assert_eq!(largest_gap(&named("local")), 200_000);
+        // 2 ms for ten requests at 120 MB/s.
+        assert_eq!(largest_gap(&named("remote-1gbit")), 24_000);
+        let slow = named("local").behind(BytesPerSecond::gbit(0.1));
+        assert_eq!(largest_gap(&slow), 16_384);
+        let mut far = named("remote-1gbit");
+        far.link.latency = std::time::Duration::from_secs(1);
+        assert_eq!(largest_gap(&far), OBJECT_STORE_COALESCE_DEFAULT);
     }
 }

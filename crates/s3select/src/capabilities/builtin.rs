@@ -78,6 +78,7 @@ impl StoreCapabilities {
                 Extension::StrictFields,
                 Extension::PartialGroups,
                 Extension::Bloom,
+                Extension::Arrow,
             ]
             .into(),
             exactness: vec![ExactnessRule::new(&[], &[], Exactness::Exact)],

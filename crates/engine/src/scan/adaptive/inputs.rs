@@ -61,7 +61,7 @@ impl AdaptiveInputs {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use sluicegate_costmodel::{Bytes, Format, Requests, Rows, Terms};
+    use sluicegate_costmodel::{AnswerFormat, Bytes, Format, Requests, Rows, Terms};
 
     use super::*;
 
@@ -80,7 +80,7 @@ pub(super) mod tests {
         let demand = ScanDemand {
             objects: FILES,
             format: Format::Csv,
-            answer: Format::Csv,
+            answer: AnswerFormat::Csv,
             needed: Bytes(FILES * FILE),
             gaps: Bytes::ZERO,
             rows: Rows(FILES * FILE / 100),

@@ -9,7 +9,7 @@ mod split;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
@@ -27,7 +27,7 @@ use crate::context::choice::Reason;
 use crate::pushdown::dynamic_filters::DynamicFilter;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::predicate::Translator;
-use crate::pushdown::statement::{Statement, is_sendable};
+use crate::pushdown::statement::{Statement, is_sendable, is_sent_in_arrow};
 use crate::scan::get::GetScan;
 use crate::store::endpoint::Endpoint;
 use sluicegate_guards::sql_types::sql_type;
@@ -204,9 +204,14 @@ impl S3SelectSource {
     /// Returns the reason why the scan has no statement.
     fn unsendable(&self) -> Reason {
         let (name, translator) = (&self.profile.name, self.translator());
-        let mut fields = self.columns().iter().map(|index| self.file_schema().field(*index));
-        let sendable = |of: &DataType| is_sendable(self.format.style, &translator, of);
-        let Some(field) = fields.find(|field| !sendable(field.data_type())) else {
+        let fields = || self.columns().iter().map(|index| self.file_schema().field(*index));
+        let style = self.format.style;
+        let in_text = |field: &&Field| is_sendable(style, &translator, field.data_type());
+        let in_arrow =
+            |field: &&Field| is_sent_in_arrow(&self.profile, style, &translator, field.data_type());
+        // All columns are sent in one format.
+        let unsendable = fields().find(|field| !in_text(field) && !in_arrow(field));
+        let Some(field) = unsendable.or_else(|| fields().find(|field| !in_text(field))) else {
             return Reason::new(format!(
                 "rows are not known to be counted exactly by a store of profile `{name}`"
             ));

@@ -1,0 +1,512 @@
+//! Decoding of answers that are Arrow IPC streams.
+//!
+//! The store is not trusted: every size is checked before memory is allocated for it, and the columns must have the
+//! requested types. Messages are put together here, because the reader of `arrow-ipc` panics at some invalid ones.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::buffer::Buffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow::error::ArrowError;
+use arrow_ipc as ipc;
+use arrow_ipc::reader::RecordBatchDecoder;
+use bytes::{Buf, Bytes};
+
+use super::arrow_types::data_type;
+use sluicegate_s3select::request::{ArrowCompression, ArrowOutput};
+
+/// The maximum length of a message's metadata, in bytes.
+const MAX_METADATA: usize = 4 << 20;
+/// The maximum length of a message's body, compressed and decompressed, in bytes. Our server sends at most 2 MiB.
+const MAX_BODY: usize = 16 << 20;
+/// The maximum number of rows in a record batch.
+const MAX_ROWS: usize = 1 << 20;
+/// Memory that is allocated before the first byte of a message has arrived, in bytes.
+const FIRST_ALLOCATION: usize = 1 << 20;
+
+/// Converts the payloads of `Records` events, in order, into batches of the declared schema. A payload may end
+/// anywhere in the stream.
+pub(super) struct ArrowDecoder {
+    /// The schema of the batches that are returned.
+    declared: SchemaRef,
+    /// The schema of the stream.
+    sent: SchemaRef,
+    compression: Option<ArrowCompression>,
+    batch_size: usize,
+    state: State,
+    /// True if the schema has arrived and has the requested types.
+    has_schema: bool,
+    /// The bytes of the current part of a message so far.
+    part: Vec<u8>,
+    /// Rows that are decoded and not yet returned.
+    rest: Option<RecordBatch>,
+}
+
+/// The part of a message that comes next.
+enum State {
+    /// The continuation marker and the length of the metadata.
+    Length,
+    Metadata(usize),
+    Body(Buffer, usize),
+    /// The end-of-stream marker has arrived.
+    Finished,
+}
+
+impl ArrowDecoder {
+    pub(super) fn new(
+        output: &ArrowOutput,
+        declared: SchemaRef,
+        batch_size: usize,
+    ) -> Result<Self, ArrowError> {
+        let types = output.columns.iter().map(|column| data_type(*column));
+        let fields = types.enumerate().map(|(at, of)| Field::new(format!("c{at}"), of, true));
+        let sent = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        if sent.fields().len() != declared.fields().len() {
+            let message = "the requested types and the columns differ in number";
+            return Err(ArrowError::InvalidArgumentError(message.to_owned()));
+        }
+        Ok(Self {
+            declared,
+            sent,
+            compression: output.compression,
+            batch_size,
+            state: State::Length,
+            has_schema: false,
+            part: Vec::new(),
+            rest: None,
+        })
+    }
+
+    /// Decodes bytes of the payload until there is a batch or the payload is used up.
+    pub(super) fn decode(
+        &mut self,
+        payload: &mut Bytes,
+    ) -> Result<Option<RecordBatch>, ArrowError> {
+        loop {
+            if let Some(batch) = self.next_rows() {
+                return Ok(Some(batch));
+            }
+            let needed = match &self.state {
+                State::Length => 8,
+                State::Metadata(length) | State::Body(_, length) => *length,
+                State::Finished if payload.is_empty() => return Ok(None),
+                State::Finished => return Err(invalid("bytes follow its end")),
+            };
+            let Some(part) = self.take(payload, needed) else { return Ok(None) };
+            self.state = match std::mem::replace(&mut self.state, State::Length) {
+                State::Length => after_length(&part)?,
+                State::Metadata(_) => {
+                    let message = message(&part)?;
+                    let body = size(message.bodyLength(), MAX_BODY)?;
+                    State::Body(part, body)
+                }
+                State::Body(metadata, _) => {
+                    self.message(&metadata, &part)?;
+                    State::Length
+                }
+                State::Finished => State::Finished,
+            };
+        }
+    }
+
+    /// Checks that the stream is complete.
+    pub(super) fn finish(&mut self) -> Result<(), ArrowError> {
+        match self.state {
+            State::Finished => Ok(()),
+            _ => Err(invalid("its end is missing")),
+        }
+    }
+
+    /// Returns the next decoded rows, at most a batch.
+    fn next_rows(&mut self) -> Option<RecordBatch> {
+        let rest = self.rest.take()?;
+        if rest.num_rows() <= self.batch_size {
+            return Some(rest);
+        }
+        self.rest = Some(rest.slice(self.batch_size, rest.num_rows() - self.batch_size));
+        Some(rest.slice(0, self.batch_size))
+    }
+
+    /// Takes this many bytes of the payload, with those that came before. Returns `None` until all have arrived.
+    fn take(&mut self, payload: &mut Bytes, needed: usize) -> Option<Buffer> {
+        if self.part.is_empty() && payload.len() >= needed {
+            return Some(Buffer::from(payload.split_to(needed)));
+        }
+        if self.part.is_empty() {
+            self.part.reserve(needed.min(FIRST_ALLOCATION));
+        }
+        let more = payload.len().min(needed - self.part.len());
+        self.part.extend_from_slice(&payload[..more]);
+        payload.advance(more);
+        (self.part.len() == needed).then(|| Buffer::from_vec(std::mem::take(&mut self.part)))
+    }
+
+    /// Handles a whole message.
+    fn message(&mut self, metadata: &Buffer, body: &Buffer) -> Result<(), ArrowError> {
+        let message = message(metadata)?;
+        if let Some(schema) = message.header_as_schema() {
+            self.has_schema = true;
+            return check_schema(&schema, &self.sent);
+        }
+        if !self.has_schema {
+            return Err(invalid("it does not begin with its schema"));
+        }
+        let batch = message.header_as_record_batch().ok_or_else(|| {
+            invalid(&format!("it has a message of the type {:?}", message.header_type()))
+        })?;
+        self.check_batch(&batch, body)?;
+        let (sent, none) = (Arc::clone(&self.sent), HashMap::new());
+        let version = message.version();
+        let batch = RecordBatchDecoder::try_new(body, batch, sent, &none, &version)?;
+        let batch = batch.read_record_batch()?;
+        let columns = batch.columns().iter().zip(self.declared.fields());
+        let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let batch = RecordBatch::try_new(Arc::clone(&self.declared), columns)?;
+        self.rest = Some(batch).filter(|it| it.num_rows() > 0);
+        Ok(())
+    }
+
+    /// Checks the sizes of a record batch.
+    fn check_batch(&self, batch: &ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowError> {
+        let rows = size(batch.length(), MAX_ROWS)?;
+        let codec = batch.compression().map(|it| it.codec());
+        let expected = self.compression.map(|it| match it {
+            ArrowCompression::Lz4 => ipc::CompressionType::LZ4_FRAME,
+            ArrowCompression::Zstd => ipc::CompressionType::ZSTD,
+        });
+        if codec != expected {
+            return Err(invalid("its compression is not the requested one"));
+        }
+        let nodes: Vec<_> = batch.nodes().into_iter().flatten().collect();
+        let columns = self.sent.fields();
+        if nodes.len() != columns.len()
+            || batch.variadicBufferCounts().is_some_and(|it| !it.is_empty())
+        {
+            return Err(invalid("a batch has other columns than the schema"));
+        }
+        let mut sent = self.buffer_lengths(batch, body)?.into_iter();
+        let mut next = |least: usize| match sent.next() {
+            Some(length) if length >= least => Ok(()),
+            _ => Err(invalid("a buffer is missing or shorter than its rows")),
+        };
+        for (node, field) in nodes.into_iter().zip(columns) {
+            if size(node.length(), rows)? != rows {
+                return Err(invalid("its columns differ in length"));
+            }
+            let has_nulls = size(node.null_count(), rows)? > 0;
+            next(if has_nulls { rows.div_ceil(8) } else { 0 })?;
+            match field.data_type() {
+                DataType::Boolean => next(rows.div_ceil(8))?,
+                DataType::Utf8 => {
+                    next(if rows > 0 { (rows + 1) * size_of::<i32>() } else { 0 })?;
+                    next(0)?;
+                }
+                of => next(rows * of.primitive_width().unwrap_or(0))?,
+            }
+        }
+        match sent.next() {
+            None => Ok(()),
+            Some(_) => Err(invalid("a batch has more buffers than its columns")),
+        }
+    }
+
+    /// Returns the lengths of a record batch's buffers, after decompression.
+    fn buffer_lengths(
+        &self,
+        batch: &ipc::RecordBatch<'_>,
+        body: &[u8],
+    ) -> Result<Vec<usize>, ArrowError> {
+        let mut lengths = Vec::new();
+        let mut all = 0_usize;
+        for buffer in batch.buffers().into_iter().flatten() {
+            let start = size(buffer.offset(), body.len())?;
+            let length = size(buffer.length(), body.len() - start)?;
+            if self.compression.is_none() || length == 0 {
+                lengths.push(length);
+                continue;
+            }
+            let Some(prefix) = body[start..start + length].first_chunk::<8>() else {
+                return Err(invalid("a compressed buffer has no length"));
+            };
+            let expanded = match i64::from_le_bytes(*prefix) {
+                // The buffer is not compressed.
+                -1 => length - prefix.len(),
+                expanded => size(expanded, MAX_BODY - all)?,
+            };
+            all += expanded;
+            lengths.push(expanded);
+        }
+        Ok(lengths)
+    }
+}
+
+/// Interprets the first eight bytes of a message.
+fn after_length(bytes: &[u8]) -> Result<State, ArrowError> {
+    let (marker, length) = bytes.split_at(4);
+    let (true, Ok(length)) = (marker == [0xff; 4], <[u8; 4]>::try_from(length)) else {
+        return Err(invalid("a message does not begin with its marker"));
+    };
+    match i32::from_le_bytes(length) {
+        0 => Ok(State::Finished),
+        length => Ok(State::Metadata(size(length.into(), MAX_METADATA)?)),
+    }
+}
+
+fn message(metadata: &[u8]) -> Result<ipc::Message<'_>, ArrowError> {
+    ipc::root_as_message(metadata).map_err(|error| invalid(&error.to_string()))
+}
+
+/// Converts a size that the store named.
+fn size(named: i64, most: usize) -> Result<usize, ArrowError> {
+    let size = usize::try_from(named).ok().filter(|size| *size <= most);
+    size.ok_or_else(|| {
+        invalid(&format!("it has a size of {named}, which is not within 0 to {most}"))
+    })
+}
+
+fn invalid(what: &str) -> ArrowError {
+    ArrowError::IpcError(format!("the answer is not the requested Arrow stream: {what}"))
+}
+
+/// Checks that the schema of a stream has the requested types.
+fn check_schema(schema: &ipc::Schema<'_>, sent: &Schema) -> Result<(), ArrowError> {
+    let fields: Vec<_> = schema.fields().into_iter().flatten().collect();
+    let as_requested = fields.len() == sent.fields().len()
+        && schema.endianness() == ipc::Endianness::Little
+        && fields.iter().zip(sent.fields()).all(|(field, sent)| has_type(field, sent.data_type()));
+    if as_requested { Ok(()) } else { Err(invalid("its columns have other types")) }
+}
+
+/// Returns true if a field of a stream has this type.
+fn has_type(field: &ipc::Field<'_>, of: &DataType) -> bool {
+    let is_int = |bits, signed| {
+        let int = field.type_as_int();
+        int.is_some_and(|it| (it.bitWidth(), it.is_signed()) == (bits, signed))
+    };
+    let is_float =
+        |precision| field.type_as_floating_point().is_some_and(|it| it.precision() == precision);
+    field.dictionary().is_none()
+        && match of {
+            DataType::Boolean => field.type_as_bool().is_some(),
+            DataType::Int8 => is_int(8, true),
+            DataType::Int16 => is_int(16, true),
+            DataType::Int32 => is_int(32, true),
+            DataType::Int64 => is_int(64, true),
+            DataType::UInt8 => is_int(8, false),
+            DataType::UInt16 => is_int(16, false),
+            DataType::UInt32 => is_int(32, false),
+            DataType::UInt64 => is_int(64, false),
+            DataType::Float32 => is_float(ipc::Precision::SINGLE),
+            DataType::Float64 => is_float(ipc::Precision::DOUBLE),
+            DataType::Decimal128(precision, scale) => field.type_as_decimal().is_some_and(|it| {
+                let expected = (i32::from(*precision), i32::from(*scale), 128);
+                (it.precision(), it.scale(), it.bitWidth()) == expected
+            }),
+            DataType::Date32 => {
+                field.type_as_date().is_some_and(|it| it.unit() == ipc::DateUnit::DAY)
+            }
+            DataType::Timestamp(unit, zone) => field.type_as_timestamp().is_some_and(|it| {
+                let expected = match unit {
+                    TimeUnit::Second => ipc::TimeUnit::SECOND,
+                    TimeUnit::Millisecond => ipc::TimeUnit::MILLISECOND,
+                    TimeUnit::Microsecond => ipc::TimeUnit::MICROSECOND,
+                    TimeUnit::Nanosecond => ipc::TimeUnit::NANOSECOND,
+                };
+                it.unit() == expected && it.timezone() == zone.as_deref()
+            }),
+            DataType::Utf8 => field.type_as_utf_8().is_some(),
+            _ => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, BooleanArray, Decimal128Array, Int64Array, StringArray};
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HEADER: &str = "int64;utf8;boolean;decimal128(15,2)";
+
+    fn declared() -> SchemaRef {
+        Arc::new(Schema::new(vec![
+            Field::new("n", DataType::Int64, true),
+            Field::new("s", DataType::Utf8View, true),
+            Field::new("b", DataType::Boolean, true),
+            Field::new("d", DataType::Decimal128(15, 2), true),
+        ]))
+    }
+
+    /// Returns a batch as the store sends it.
+    fn batch(rows: &[(Option<i64>, Option<String>)]) -> RecordBatch {
+        let numbers: Vec<Option<i64>> = rows.iter().map(|(n, _)| *n).collect();
+        let texts: StringArray = rows.iter().map(|(_, s)| s.as_deref()).collect();
+        let flags: BooleanArray = numbers.iter().map(|n| n.map(|n| n > 0)).collect();
+        let decimals: Decimal128Array =
+            numbers.iter().map(|n| n.map(|n| i128::from(n % 1_000_000))).collect();
+        let decimals = decimals.with_precision_and_scale(15, 2).unwrap();
+        let columns: [ArrayRef; 4] = [
+            Arc::new(Int64Array::from(numbers)),
+            Arc::new(texts),
+            Arc::new(flags),
+            Arc::new(decimals),
+        ];
+        let names = ["c0", "c1", "c2", "c3"].into_iter().zip(columns);
+        RecordBatch::try_from_iter_with_nullable(names.map(|(name, column)| (name, column, true)))
+            .unwrap()
+    }
+
+    fn stream(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let schema = batch(&[]).schema();
+        let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        writer.finish().unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    /// Decodes a stream that is cut at the given places.
+    fn decode(
+        header: &str,
+        bytes: &[u8],
+        cuts: &[usize],
+        batch_size: usize,
+    ) -> Result<Vec<RecordBatch>, ArrowError> {
+        let mut decoder = ArrowDecoder::new(&header.parse().unwrap(), declared(), batch_size)?;
+        let mut batches = Vec::new();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        for piece in cuts.windows(2) {
+            let mut payload = Bytes::copy_from_slice(&bytes[piece[0]..piece[1]]);
+            while let Some(batch) = decoder.decode(&mut payload)? {
+                batches.push(batch);
+            }
+            assert!(payload.is_empty());
+        }
+        decoder.finish()?;
+        Ok(batches)
+    }
+
+    fn expected(batches: &[RecordBatch]) -> RecordBatch {
+        let all = arrow::compute::concat_batches(&batch(&[]).schema(), batches).unwrap();
+        let columns = all.columns().iter().zip(declared().fields().clone().iter());
+        let columns = columns.map(|(it, field)| cast(it, field.data_type()).unwrap());
+        RecordBatch::try_new(declared(), columns.collect()).unwrap()
+    }
+
+    fn rows() -> impl Strategy<Value = Vec<(Option<i64>, Option<String>)>> {
+        prop::collection::vec((any::<Option<i64>>(), prop::option::of("[a-zé☃]{0,20}")), 0..30)
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_of_a_stream_gives_the_same_rows(
+            parts in prop::collection::vec(rows(), 0..5),
+            cuts in prop::collection::vec(any::<usize>(), 0..12),
+            batch_size in 1_usize..20,
+            zstd in any::<bool>(),
+        ) {
+            let parts: Vec<_> = parts.iter().map(|rows| batch(rows)).collect();
+            let header = if zstd { format!("{HEADER};compression=zstd") } else { HEADER.to_owned() };
+            let bytes = stream(&parts, zstd.then_some(CompressionType::ZSTD));
+            let batches = decode(&header, &bytes, &cuts, batch_size).unwrap();
+            prop_assert!(batches.iter().all(|it| (1..=batch_size).contains(&it.num_rows())));
+            let all = arrow::compute::concat_batches(&declared(), &batches).unwrap();
+            prop_assert_eq!(all, expected(&parts));
+        }
+
+        /// A store that lies gets an error, never a panic and no large allocation.
+        #[test]
+        fn no_bytes_make_it_panic(
+            parts in prop::collection::vec(rows(), 0..3),
+            flips in prop::collection::vec((any::<usize>(), any::<u8>()), 1..6),
+            end in any::<usize>(),
+            zstd in any::<bool>(),
+        ) {
+            let parts: Vec<_> = parts.iter().map(|rows| batch(rows)).collect();
+            let header = if zstd { format!("{HEADER};compression=zstd") } else { HEADER.to_owned() };
+            let mut bytes = stream(&parts, zstd.then_some(CompressionType::ZSTD));
+            for (at, byte) in flips {
+                let at = at % bytes.len();
+                bytes[at] = byte;
+            }
+            let _ = decode(&header, &bytes, &[7, 50], 8);
+            bytes.truncate(end % bytes.len());
+            prop_assert!(decode(&header, &bytes, &[], 8).is_err());
+        }
+
+        #[test]
+        fn no_text_is_a_stream(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(decode(HEADER, &bytes, &[], 8).is_err());
+        }
+    }
+
+    #[track_caller]
+    fn check_refused(header: &str, bytes: &[u8], why: &str) {
+        let error = decode(header, bytes, &[], 8).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+
+    /// Writes other numbers into the description of the first record batch and decodes the stream.
+    #[track_caller]
+    fn check_forged(forge: impl Fn(&mut [u8]), why: &str) {
+        let rows: Vec<_> = (0..100).map(|n| (Some(n), None)).collect();
+        let mut bytes = stream(&[batch(&rows)], None);
+        let length = |at: usize| {
+            u32::from_le_bytes(<[u8; 4]>::try_from(&bytes[at + 4..at + 8]).unwrap()) as usize
+        };
+        let start = 8 + length(0);
+        let metadata = start + 8..start + 8 + length(start);
+        forge(&mut bytes[metadata]);
+        check_refused(HEADER, &bytes, why);
+    }
+
+    /// Replaces a number of 64 bits wherever it is.
+    fn replace(bytes: &mut [u8], from: i64, to: i64) {
+        for at in 0..bytes.len() - 7 {
+            if bytes[at..at + 8] == from.to_le_bytes() {
+                bytes[at..at + 8].copy_from_slice(&to.to_le_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn forged_sizes_are_refused() {
+        let short = "a buffer is missing or shorter than its rows";
+        // The values of the first column, and the NULLs of the second.
+        check_forged(|bytes| replace(bytes, 800, 8), short);
+        check_forged(|bytes| replace(bytes, 13, 0), short);
+        check_forged(|bytes| replace(bytes, 100, 101), short);
+        check_forged(|bytes| replace(bytes, 100, -1), "it has a size of -1");
+        check_forged(|bytes| replace(bytes, 100, i64::MAX), "it has a size of");
+        check_forged(|bytes| replace(bytes, 800, i64::MAX), "it has a size of");
+    }
+
+    #[test]
+    fn what_was_not_requested_is_refused() {
+        let one = [batch(&[(Some(1), Some("a".to_owned()))])];
+        let plain = stream(&one, None);
+        for other in ["int32", "uint64", "float64", "timestamp(us)", "utf8"] {
+            let header = HEADER.replacen("int64", other, 1);
+            check_refused(&header, &plain, "its columns have other types");
+        }
+        check_refused(&HEADER.replace("15,2", "15,3"), &plain, "its columns have other types");
+        let zstd = format!("{HEADER};compression=zstd");
+        check_refused(&zstd, &plain, "its compression is not the requested one");
+        let lz4 = stream(&one, Some(CompressionType::LZ4_FRAME));
+        check_refused(HEADER, &lz4, "its compression is not the requested one");
+        check_refused(HEADER, &plain[..plain.len() - 8], "its end is missing");
+        check_refused(HEADER, &[&plain[..], b"1"].concat(), "bytes follow its end");
+        let schema = 8 + u32::from_le_bytes(<[u8; 4]>::try_from(&plain[4..8]).unwrap()) as usize;
+        check_refused(HEADER, &plain[schema..], "it does not begin with its schema");
+        check_refused(HEADER, b"1,a,true,1.00\n", "does not begin with its marker");
+        check_refused(HEADER, b"\xff\xff\xff\xff\xff\xff\xff\x7f", "it has a size of 2147483647");
+    }
+}
