@@ -50,6 +50,19 @@ fn remembered(cache: &Path) -> HardwareProfile {
 
 const QUERY: &str = "SELECT sum(price) FROM 's3://bucket/fruit.csv' WHERE id < 3";
 
+/// The link is that which the server simulates, whether its kind is detected or given.
+#[test]
+fn a_simulated_link_is_predicted_for() {
+    let served = Served::start_with(&["--link", "100mbit"]);
+    for kind in ["auto", "sluice"] {
+        let explained = good(&mut served.command(&["explain", "--store", kind, "-c", "SELECT 1"]));
+        assert!(explained.contains("hardware local behind 0.1 Gbit/s"), "{explained}");
+    }
+    let given = ["explain", "--hardware", "remote-1gbit", "-c", "SELECT 1"];
+    let explained = good(&mut served.command(&given));
+    assert!(explained.contains("hardware remote-1gbit (2026-11"), "{explained}");
+}
+
 #[test]
 fn a_calibrated_store_is_predicted_for_with_what_was_measured() {
     let served = Served::start();

@@ -1,12 +1,14 @@
 //! Random tables, predicates and aggregates: engine over Select = DataFusion over the same file.
 
+use async_trait::async_trait;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use sluicegate_engine::EngineBuilder;
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
 use crate::harness::{
-    Store, TestStore, runner, stock, stock_ordered, stock_rows, try_ordered, try_rows,
+    Store, TestStore, in_text, runner, stock, stock_ordered, stock_rows, try_ordered, try_rows,
 };
 
 const NAMES: [&str; 9] = ["id", "s", "i", "n", "d", "t", "b", "f", "w"];
@@ -464,10 +466,31 @@ pub(crate) fn check(
     (asked.get(), pushed.get())
 }
 
+/// Our store, with answers about Parquet as text.
+struct InText(Store);
+
+#[async_trait]
+impl TestStore for InText {
+    fn bucket(&self) -> &str {
+        self.0.bucket()
+    }
+
+    async fn put_object(&self, key: &str, bytes: Vec<u8>) {
+        self.0.put(key, bytes);
+    }
+
+    fn builder(&self) -> EngineBuilder {
+        self.0.builder().profile(in_text())
+    }
+}
+
 fn check_ours(format: Format) {
     let runtime = Runtime::new().unwrap();
-    let store = runtime.block_on(Store::start());
-    let (asked, pushed) = check(&runtime, &store, format, Scan::Select);
+    check_in(&runtime, &runtime.block_on(Store::start()), format);
+}
+
+fn check_in(runtime: &Runtime, store: &dyn TestStore, format: Format) {
+    let (asked, pushed) = check(runtime, store, format, Scan::Select);
     // Most statements must reach the store; otherwise this compares DataFusion with itself.
     assert!(2 * pushed > asked, "of {asked} statements only {pushed} were sent to the store");
 }
@@ -485,6 +508,13 @@ fn select_over_json_agrees_with_datafusion() {
 #[test]
 fn select_over_parquet_agrees_with_datafusion() {
     check_ours(Format::Parquet);
+}
+
+#[test]
+fn select_over_parquet_in_text_agrees_with_datafusion() {
+    let runtime = Runtime::new().unwrap();
+    let store = InText(runtime.block_on(Store::start()));
+    check_in(&runtime, &store, Format::Parquet);
 }
 
 #[test]

@@ -396,9 +396,11 @@ mod tests {
 
     fn expected(batches: &[RecordBatch]) -> RecordBatch {
         let all = arrow::compute::concat_batches(&batch(&[]).schema(), batches).unwrap();
-        let columns = all.columns().iter().zip(declared().fields().clone().iter());
+        let declared = declared();
+        let columns = all.columns().iter().zip(declared.fields());
         let columns = columns.map(|(it, field)| cast(it, field.data_type()).unwrap());
-        RecordBatch::try_new(declared(), columns.collect()).unwrap()
+        let columns = columns.collect();
+        RecordBatch::try_new(Arc::clone(&declared), columns).unwrap()
     }
 
     fn rows() -> impl Strategy<Value = Vec<(Option<i64>, Option<String>)>> {

@@ -173,6 +173,8 @@ fn distinct(
             .map_or(0, |start| chunk.data_page_offset().saturating_sub(start).max(0))
             as f64;
         let ratio = chunk.uncompressed_size() as f64 / (chunk.compressed_size() as f64).max(1.0);
+        // The codes may compress much better, and a short dictionary does not compress at all.
+        let ratio = if dictionary < 256.0 { 1.0 } else { ratio.clamp(1.0, 4.0) };
         let dictionary = (dictionary * ratio - PAGE_HEADER).max(1.0);
         // Codes of n bits are for more than 2^(n-1) values, or they would have fewer bits. Short dictionaries compress
         // better than the rest, so their size alone would tell too few.
