@@ -418,12 +418,14 @@ impl HardwareProfile {
 
     /// One core's seconds to receive and parse the bytes of answers.
     pub(crate) fn answer_seconds(&self, format: AnswerFormat, bytes: f64) -> f64 {
-        /// Arrow is copied into aligned memory and checked, as was measured on loopback.
+        /// Arrow is decompressed, copied into aligned memory and checked, as was measured on loopback.
         const ARROW: BytesPerSecond = BytesPerSecond(600e6);
+        const COMPRESSED: BytesPerSecond = BytesPerSecond(200e6);
         let rate = match format {
             AnswerFormat::Csv => self.client.csv_bytes_per_second,
             AnswerFormat::Json => self.client.json_bytes_per_second,
             AnswerFormat::Arrow => ARROW,
+            AnswerFormat::CompressedArrow => COMPRESSED,
         };
         bytes / rate.0 + self.receiving(bytes)
     }

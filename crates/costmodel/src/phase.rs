@@ -33,6 +33,8 @@ pub enum AnswerFormat {
     Json,
     /// An Arrow IPC stream.
     Arrow,
+    /// An Arrow IPC stream that is compressed with Zstandard.
+    CompressedArrow,
 }
 
 /// The bytes of a GET, HEAD or LIST on the link besides the payload: a signed request, and the header of the answer.

@@ -21,7 +21,7 @@ pub struct EndpointBuilder {
     connect: ConnectOptions,
     profile: Option<StoreCapabilities>,
     prices: PriceBook,
-    hardware: Option<HardwareProfile>,
+    hardware: Option<Box<HardwareProfile>>,
     link_rate: Option<BytesPerSecond>,
 }
 
@@ -88,7 +88,7 @@ impl EndpointBuilder {
     /// for any other store.
     #[must_use]
     pub fn hardware(mut self, hardware: HardwareProfile) -> Self {
-        self.hardware = Some(hardware);
+        self.hardware = Some(Box::new(hardware));
         self
     }
 
@@ -116,10 +116,11 @@ impl EndpointBuilder {
             }
         };
         let profile = Arc::new(client.profile().clone());
-        let hardware = self.hardware.unwrap_or_else(|| {
+        let assumed = || {
             let assumed = hardware::assumed(client.endpoint());
             self.link_rate.into_iter().fold(assumed, HardwareProfile::behind)
-        });
+        };
+        let hardware = self.hardware.map_or_else(assumed, |given| *given);
         Ok(Endpoint {
             name: self.name.unwrap_or_else(|| profile.name.clone()),
             profile,

@@ -281,6 +281,7 @@ impl<'a> Table<'a> {
     /// Returns the format in which a statement's answer with these columns is sent; see [`Statement::scan`].
     fn answer(&self, columns: &[usize]) -> AnswerFormat {
         match self.style {
+            ColumnStyle::Named if self.in_arrow && self.compressed => AnswerFormat::CompressedArrow,
             ColumnStyle::Named if self.in_arrow => AnswerFormat::Arrow,
             _ => self.text_answer(columns),
         }
