@@ -68,7 +68,7 @@ fn trim() {
 /// returned. It is larger than the column chunks of most Parquet objects, which are allocated all the time: with 1 MiB,
 /// a statement over chunks of 8 MiB spent 44 % of its time on new pages.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const THRESHOLD: libc::c_int = 16 << 20;
+const THRESHOLD: libc::c_int = 12 << 20;
 
 /// The arenas for each core, of which each may keep [`THRESHOLD`] bytes. glibc makes up to eight.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
