@@ -31,7 +31,8 @@ pub struct LayoutCache {
 /// A version of an object. An object of the same name, tag and size in another bucket is treated as a copy.
 type Version = (Path, Option<String>, u64);
 
-/// The byte range of each column of the table in each row group; empty if the column is missing.
+/// The byte range of each column of the table in each row group, empty if the column is missing, and the statistics of
+/// the values.
 #[derive(Debug, PartialEq)]
 struct Layout {
     columns: usize,

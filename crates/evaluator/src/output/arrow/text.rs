@@ -55,7 +55,7 @@ impl TextColumn {
         for span in spans {
             if span.is_absent() {
                 absent = true;
-                // Marked as absent for now.
+                // A negative offset marks an absent text until the loop below.
                 offsets.push(-1 - length as i32);
                 continue;
             }
