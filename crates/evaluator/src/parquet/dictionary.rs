@@ -21,6 +21,9 @@ use crate::vector::Vector;
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value;
 
+/// The most comparisons of a dictionary's values with those of a condition.
+const MOST_COMPARISONS: usize = 1 << 22;
+
 /// Checks whether a condition requires a value that is not in the row group's dictionary. Returns the number of bytes
 /// read for that if so, and `None` if the row group must be read.
 pub(super) fn rules_out(file: &ParquetFile, group: usize, conditions: &[Condition]) -> Option<u64> {
@@ -29,12 +32,15 @@ pub(super) fn rules_out(file: &ParquetFile, group: usize, conditions: &[Conditio
         let leaf = file.leaves(column.root).next()?;
         let chunk = file.metadata.metadata().row_group(group).column(leaf);
         let field = file.field(column.root);
-        let values = guarded(|| Ok(read(file, group, chunk, field.data_type()))).ok().flatten()?;
+        let most = MOST_COMPARISONS / condition.values.len().max(1);
+        let values = guarded(|| Ok(read(file, group, chunk, field.data_type(), most)));
+        let values = values.ok().flatten()?;
         let mut vector = Vector::default();
         convert::fill(&values, field, Rows::All(values.len()), &mut vector).ok()?;
         let holds = (0..values.len()).any(|row| {
             vector.value(row, &[]).is_none_or(|value| {
-                value::compare(&value, &condition.value).is_none_or(|o| o.is_eq())
+                let mut wanted = condition.values.iter();
+                wanted.any(|wanted| value::compare(&value, wanted).is_none_or(|o| o.is_eq()))
             })
         });
         let (start, _) = chunk.byte_range();
@@ -50,12 +56,13 @@ pub(super) fn is_whole(chunk: &ColumnChunkMetaData) -> bool {
         && used.is_some_and(|used| encodings.iter().any(|encoding| used.is_only(*encoding)))
 }
 
-/// Returns the values of a chunk's dictionary, if the whole chunk is encoded with it.
+/// Returns the values of a chunk's dictionary, if the whole chunk is encoded with it and there are at most so many.
 fn read(
     file: &ParquetFile,
     group: usize,
     chunk: &ColumnChunkMetaData,
     data_type: &DataType,
+    most: usize,
 ) -> Option<ArrayRef> {
     if !is_whole(chunk) {
         return None;
@@ -76,6 +83,9 @@ fn read(
     let Page::DictionaryPage { buf, num_values, .. } = pages.get_next_page().ok()?? else {
         return None;
     };
+    if num_values as usize > most {
+        return None;
+    }
     decode(&buf, num_values as usize, chunk.column_type(), data_type)
 }
 

@@ -69,6 +69,14 @@ pub(super) const COLUMN_INDEX: Fields = &[
 pub(super) const OFFSET_INDEX: Fields =
     &[(1, List(&Struct(&[(1, Int), (2, Int), (3, Int)]))), (2, List(&Int))];
 
+/// The header of a Bloom filter: Parquet's `BloomFilterHeader`.
+pub(super) const BLOOM_FILTER: Fields = &[
+    (1, Int),
+    (2, Struct(&[(1, NOTHING)])),
+    (3, Struct(&[(1, NOTHING)])),
+    (4, Struct(&[(1, NOTHING)])),
+];
+
 const SCHEMA_ELEMENT: Fields = &[
     (1, Int),
     (2, Int),

@@ -1,14 +1,15 @@
 //! Reads Parquet objects.
 //!
 //! The footer is read when the statement is prepared. After that, only column chunks that the statement uses are
-//! read, and only from row groups that start in the scan range. Statistics, dictionaries and the page index rule out
-//! row groups and pages.
+//! read, and only from row groups that start in the scan range. Statistics, Bloom filters,
+//! dictionaries and the page index rule out row groups and pages.
 //!
 //! Columns that the filter does not read are read only for rows that pass it ([`late_filter`]). Dictionary-coded columns are
 //! processed as codes ([`dictionary_columns`]). Batches have few rows if rows are long ([`sizes`], [`load`]), and long pages of
 //! all statements share a memory budget ([`crate::memory_budget`]). Several threads evaluate row groups as parts.
 
 mod batches;
+mod bloom_filter;
 mod chunk_pages;
 mod convert;
 mod delta;

@@ -15,6 +15,10 @@ use crate::vector::{Kind, Vector};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::{self, Value};
 
+fn is_text(value: &Value) -> bool {
+    matches!(value, Value::String(_))
+}
+
 /// Returns the row groups among `groups` that may hold a row that meets all conditions.
 pub(super) fn prune(
     file: &ParquetFile,
@@ -112,11 +116,30 @@ impl Bounds {
             convert::fill(&bounds.slice(place, 1), &self.field, Rows::All(1), &mut vector).ok()?;
             let bound = vector.value(0, &[])?;
             let is_nan = matches!(bound, Value::Float(float) if float.is_nan());
-            (!is_nan).then(|| value::compare(&bound, &condition.value)).flatten()
+            (!is_nan).then_some(bound)
         };
         let (min, max) = (bound(&self.mins), bound(&self.maxes));
-        let is_nan = matches!(condition.value, Value::Float(float) if float.is_nan());
-        let ruled_out = match condition.op {
+        condition.values.iter().any(|value| {
+            let to = |bound: &Option<Value>| {
+                // Text compares with numbers as text, whose order is not that of the bounds.
+                let bound = bound.as_ref().filter(|bound| is_text(bound) == is_text(value));
+                bound.and_then(|bound| value::compare(bound, value))
+            };
+            self.may_hold_value(condition.op, value, to(&min), to(&max))
+        })
+    }
+
+    /// Returns whether a row may meet a condition on one value. The least and the greatest value compare to it in this
+    /// way, as far as is known.
+    fn may_hold_value(
+        &self,
+        op: BinaryOp,
+        value: &Value,
+        min: Option<Ordering>,
+        max: Option<Ordering>,
+    ) -> bool {
+        let is_nan = matches!(value, Value::Float(float) if float.is_nan());
+        let ruled_out = match op {
             BinaryOp::Eq => {
                 !is_nan && (min.is_some_and(Ordering::is_gt) || max.is_some_and(Ordering::is_lt))
             }

@@ -14,7 +14,7 @@ use super::lengths::CheckedRowGroups;
 use super::measure::value_bytes;
 use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
-use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
+use super::{bloom_filter, convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::batch::{BatchReader, Codes, Columns};
 use crate::cancellation::Cancellation;
 use crate::memory_budget::{self, Reservation};
@@ -101,13 +101,14 @@ impl ParquetReader {
         let conditions = conditions.unwrap_or_default();
         let chosen = file.groups_in(range).into_iter().map(|(group, _)| group).collect();
         let mut chosen = guarded(|| Ok(pruning::prune(&file, chosen, &conditions)))?;
-        let mut in_dictionaries = 0;
-        chosen.retain(|group| match dictionary::rules_out(&file, *group, &conditions) {
-            Some(read) => {
-                in_dictionaries += read;
-                false
+        let mut for_pruning = 0;
+        chosen.retain(|group| {
+            if bloom_filter::rules_out(&file, *group, &conditions, &mut for_pruning) {
+                return false;
             }
-            None => true,
+            let in_dictionary = dictionary::rules_out(&file, *group, &conditions);
+            for_pruning += in_dictionary.unwrap_or(0);
+            in_dictionary.is_none()
         });
         if statement.filter.is_some() && !chosen.is_empty() {
             pages::load(&mut file);
@@ -126,8 +127,8 @@ impl ParquetReader {
             rows_before: 0,
             rows: RowRanges::new(),
             read: 0,
-            scanned: in_dictionaries,
-            processed: in_dictionaries,
+            scanned: for_pruning,
+            processed: for_pruning,
         })
     }
 

@@ -7,18 +7,25 @@ use super::{Constant, NodeId, Op, Program};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::Value;
 
-/// The condition `column op value`, which must be TRUE for a row to match.
+/// The most conditions that row groups and pages are compared with.
+const MOST_CONDITIONS: usize = 64;
+
+/// The most members of IN that are compared with bounds and dictionaries.
+const MOST_VALUES: usize = 1_000;
+
+/// The condition `column op value`, which must be TRUE for one of the values if a row is to match.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Condition {
     /// The column's index in its reader.
     pub(crate) column: usize,
     pub(crate) op: BinaryOp,
-    pub(crate) value: Value,
+    /// One value, or the members of IN.
+    pub(crate) values: Vec<Value>,
 }
 
 impl Program {
-    /// Returns the comparisons of columns with constants that every matching row meets. There are none if the filter
-    /// can fail, because skipping a row must not hide its error.
+    /// Returns the comparisons of columns with constants that every matching row meets; IN stands for `=`. There are
+    /// none if the filter can fail, because skipping a row must not hide its error.
     pub(crate) fn conditions(&self, filter: NodeId) -> Vec<Condition> {
         let mut conditions = Vec::new();
         if self.cannot_fail(filter) {
@@ -51,6 +58,9 @@ impl Program {
     }
 
     fn collect(&self, id: NodeId, conditions: &mut Vec<Condition>) {
+        if conditions.len() == MOST_CONDITIONS {
+            return;
+        }
         match self.op(id) {
             Op::And(left, right) => {
                 self.collect(*left, conditions);
@@ -58,8 +68,15 @@ impl Program {
             }
             Op::Compare { op, left, right } => {
                 if let (Op::Column(column), Some(value)) = (self.op(*left), self.constant(*right)) {
-                    let (column, value) = (column.index, value.clone());
-                    conditions.push(Condition { column, op: *op, value });
+                    let (column, values) = (column.index, vec![value.clone()]);
+                    add(Condition { column, op: *op, values }, conditions);
+                }
+            }
+            Op::In { arg, members, .. } if members.len() <= MOST_VALUES => {
+                if let Op::Column(column) = self.op(*arg) {
+                    let known = members.iter().map(|Constant(value)| value);
+                    let values = known.filter(|value| !value.is_null()).cloned().collect();
+                    add(Condition { column: column.index, op: BinaryOp::Eq, values }, conditions);
                 }
             }
             _ => {}
@@ -88,5 +105,12 @@ impl Program {
 
     fn is_simple(&self, id: NodeId) -> bool {
         matches!(self.op(id), Op::Constant(_) | Op::Column(_))
+    }
+}
+
+/// Adds a condition that is not among them.
+fn add(condition: Condition, conditions: &mut Vec<Condition>) {
+    if !conditions.contains(&condition) {
+        conditions.push(condition);
     }
 }

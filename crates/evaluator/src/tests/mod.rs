@@ -2,6 +2,7 @@
 
 mod arrow_output;
 mod bloom;
+mod bloom_filters;
 mod cancellation;
 mod compression;
 mod conformance;

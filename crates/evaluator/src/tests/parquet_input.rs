@@ -435,8 +435,15 @@ proptest! {
         ),
         sorted: bool,
         compressed: bool,
+        bloom_filters: bool,
         conditions in prop::collection::vec(
-            (0_usize..3, prop_oneof![Just("="), Just("<"), Just(">="), Just(">")], 0_usize..6), 1..3
+            (
+                0_usize..4,
+                prop_oneof![Just("="), Just("<"), Just(">="), Just(">"), Just("IN")],
+                0_usize..6,
+                prop::collection::vec(0_usize..6, 0..3),
+            ),
+            1..3,
         ),
     ) {
         let mut values = values;
@@ -446,22 +453,39 @@ proptest! {
         let i: ArrayRef = Arc::new(Int64Array::from_iter(values.iter().map(|row| row.0)));
         let s: ArrayRef = Arc::new(StringArray::from_iter(values.iter().map(|row| row.1.as_ref())));
         let d: ArrayRef = Arc::new(Date32Array::from_iter_values(values.iter().map(|row| row.2)));
-        let columns = || vec![("i", i.clone()), ("s", s.clone()), ("d", d.clone())];
-        let conditions: Vec<_> = conditions.iter().map(|(column, op, n)| match column {
-            0 => format!("i {op} {}", 2 * n),
-            1 => format!("s {op} '{}'", ["", "a", "aa", "ab", "b", "c"][*n]),
-            _ => format!("d {op} CAST('1970-01-0{}' AS TIMESTAMP)", n + 1),
+        let n = Decimal128Array::from_iter(values.iter().map(|row| row.0.map(|i| 25 * i128::from(i))));
+        let n: ArrayRef = Arc::new(n.with_precision_and_scale(9, 2).unwrap());
+        let columns = || {
+            vec![("i", i.clone()), ("s", s.clone()), ("d", d.clone()), ("n", n.clone())]
+        };
+        let conditions: Vec<_> = conditions.iter().map(|(column, op, first, others)| {
+            let value = |n: &usize| match column {
+                // Text compares with numbers as text.
+                0 if n % 3 == 2 => format!("'{}'", 2 * n),
+                0 => format!("{}", 2 * n),
+                1 => format!("'{}'", ["", "a", "aa", "ab", "b", "c"][*n]),
+                2 => format!("CAST('1970-01-0{}' AS TIMESTAMP)", n + 1),
+                _ => ["0.5", "0.50", "1", "1.005", "'0.75'", "2.75"][*n].to_owned(),
+            };
+            let name = ["i", "s", "d", "n"][*column];
+            let others = others.iter().map(|n| format!(", {}", value(n))).collect::<String>();
+            match *op {
+                "IN" => format!("{name} IN ({}{others})", value(first)),
+                op => format!("{name} {op} {}", value(first)),
+            }
         }).collect();
-        let statement = format!("SELECT i, s, d FROM S3Object WHERE {}", conditions.join(" AND "));
+        let statement = format!("SELECT i, s, d, n FROM S3Object WHERE {}", conditions.join(" AND "));
         let codec = if compressed { Codec::SNAPPY } else { Codec::UNCOMPRESSED };
         let pages = || small_pages()
             .set_compression(codec)
             .set_max_row_group_row_count(Some(50))
             .set_data_page_row_count_limit(3)
-            .set_write_batch_size(3);
+            .set_write_batch_size(3)
+            .set_bloom_filter_enabled(bloom_filters);
         let plain = pages()
             .set_statistics_enabled(EnabledStatistics::None)
             .set_offset_index_disabled(true)
+            .set_bloom_filter_enabled(false)
             .set_dictionary_enabled(false);
         let answers = [pages(), plain].map(|properties| {
             let object = write_with(columns(), properties.build());
