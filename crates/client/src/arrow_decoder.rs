@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::buffer::Buffer;
-use arrow::compute::cast;
+use arrow::compute::{TakeOptions, cast, take};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use arrow_ipc as ipc;
@@ -24,6 +24,8 @@ const MAX_METADATA: usize = 4 << 20;
 const MAX_BODY: usize = 16 << 20;
 /// The maximum number of rows in a record batch.
 const MAX_ROWS: usize = 1 << 20;
+/// The maximum length of a text in a dictionary, in bytes.
+const MAX_TEXT: usize = 1 << 20;
 /// Memory that is allocated before the first byte of a message has arrived, in bytes.
 const FIRST_ALLOCATION: usize = 1 << 20;
 
@@ -32,13 +34,19 @@ const FIRST_ALLOCATION: usize = 1 << 20;
 pub(super) struct ArrowDecoder {
     /// The schema of the batches that are returned.
     declared: SchemaRef,
-    /// The schema of the stream.
+    /// The types of the stream's columns.
+    requested: Vec<DataType>,
+    /// The schema of its record batches, with the positions of texts instead of dictionaries.
     sent: SchemaRef,
+    /// The schema of a dictionary's batch.
+    texts: SchemaRef,
     compression: Option<ArrowCompression>,
     batch_size: usize,
     state: State,
-    /// True if the schema has arrived and has the requested types.
-    has_schema: bool,
+    /// The number of each column's dictionary, once the schema has arrived and has the requested types.
+    numbers: Option<Vec<Option<i64>>>,
+    /// The last dictionaries and their bytes, by their numbers.
+    dictionaries: HashMap<i64, (ArrayRef, usize)>,
     /// The bytes of the current part of a message so far.
     part: Vec<u8>,
     /// Rows that are decoded and not yet returned.
@@ -61,20 +69,35 @@ impl ArrowDecoder {
         declared: SchemaRef,
         batch_size: usize,
     ) -> Result<Self, ArrowError> {
-        let types = output.columns.iter().map(|column| data_type(*column));
+        let requested: Vec<_> = output.columns.iter().map(|column| data_type(*column)).collect();
+        let types = requested.iter().map(|of| match of {
+            DataType::Dictionary(positions, _) => DataType::clone(positions),
+            of => of.clone(),
+        });
         let fields = types.enumerate().map(|(at, of)| Field::new(format!("c{at}"), of, true));
         let sent = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let texts = Arc::new(Schema::new(vec![Field::new("text", DataType::Utf8, false)]));
+        let refused = |why: &str| Err(ArrowError::InvalidArgumentError(why.to_owned()));
         if sent.fields().len() != declared.fields().len() {
-            let message = "the requested types and the columns differ in number";
-            return Err(ArrowError::InvalidArgumentError(message.to_owned()));
+            return refused("the requested types and the columns differ in number");
+        }
+        // A short answer could stand for any number of copies of long texts.
+        let mut columns = requested.iter().zip(declared.fields());
+        if columns.any(|(of, field)| {
+            matches!(of, DataType::Dictionary(..)) && *field.data_type() != DataType::Utf8View
+        }) {
+            return refused("texts with a dictionary are requested for another type than Utf8View");
         }
         Ok(Self {
             declared,
+            requested,
             sent,
+            texts,
             compression: output.compression,
             batch_size,
             state: State::Length,
-            has_schema: false,
+            numbers: None,
+            dictionaries: HashMap::new(),
             part: Vec::new(),
             rest: None,
         })
@@ -148,30 +171,90 @@ impl ArrowDecoder {
     fn message(&mut self, metadata: &Buffer, body: &Buffer) -> Result<(), ArrowError> {
         let message = message(metadata)?;
         if let Some(schema) = message.header_as_schema() {
-            self.has_schema = true;
-            return check_schema(&schema, &self.sent);
+            self.numbers = Some(self.check_schema(&schema)?);
+            return Ok(());
         }
-        if !self.has_schema {
+        let Some(numbers) = self.numbers.take() else {
             return Err(invalid("it does not begin with its schema"));
+        };
+        if let Some(dictionary) = message.header_as_dictionary_batch() {
+            if dictionary.isDelta() || !numbers.contains(&Some(dictionary.id())) {
+                return Err(invalid("it has a dictionary of no column"));
+            }
+            let batch = dictionary.data().ok_or_else(|| invalid("a dictionary is missing"))?;
+            self.dictionaries.remove(&dictionary.id());
+            let most = MAX_BODY - self.dictionaries.values().map(|(_, bytes)| bytes).sum::<usize>();
+            // The texts keep the whole message.
+            let whole = size(body.len() as i64, most)?;
+            let (texts, bytes) = self.batch(&self.texts, &batch, body, most, message.version())?;
+            let texts = texts.column(0);
+            let mut ends = texts.as_string::<i32>().offsets().windows(2);
+            if ends.any(|ends| (ends[1] - ends[0]) as usize > MAX_TEXT) {
+                return Err(invalid("a text is longer than 1 MiB"));
+            }
+            let texts = cast(texts, &DataType::Utf8View)?;
+            self.dictionaries.insert(dictionary.id(), (texts, bytes.max(whole)));
+        } else if let Some(batch) = message.header_as_record_batch() {
+            let (batch, _) = self.batch(&self.sent, &batch, body, MAX_BODY, message.version())?;
+            let columns = batch.columns().iter().zip(self.declared.fields()).zip(&numbers);
+            let columns = columns.map(|((column, field), number)| match number {
+                None => cast(column, field.data_type()),
+                Some(number) => self.texts(*number, column),
+            });
+            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            let batch = RecordBatch::try_new(Arc::clone(&self.declared), columns)?;
+            self.rest = Some(batch).filter(|it| it.num_rows() > 0);
+        } else {
+            let kind = message.header_type();
+            return Err(invalid(&format!("it has a message of the type {kind:?}")));
         }
-        let batch = message.header_as_record_batch().ok_or_else(|| {
-            invalid(&format!("it has a message of the type {:?}", message.header_type()))
-        })?;
-        self.check_batch(&batch, body)?;
-        let (sent, none) = (Arc::clone(&self.sent), HashMap::new());
-        let version = message.version();
-        let batch = RecordBatchDecoder::try_new(body, batch, sent, &none, &version)?;
-        let batch = batch.read_record_batch()?;
-        let columns = batch.columns().iter().zip(self.declared.fields());
-        let columns = columns.map(|(column, field)| cast(column, field.data_type()));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let batch = RecordBatch::try_new(Arc::clone(&self.declared), columns)?;
-        self.rest = Some(batch).filter(|it| it.num_rows() > 0);
+        self.numbers = Some(numbers);
         Ok(())
     }
 
-    /// Checks the sizes of a record batch.
-    fn check_batch(&self, batch: &ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowError> {
+    /// Returns the texts at these positions of a dictionary.
+    fn texts(&self, number: i64, positions: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+        let (dictionary, _) =
+            self.dictionaries.get(&number).ok_or_else(|| invalid("a dictionary is missing"))?;
+        take(dictionary, positions, Some(TakeOptions { check_bounds: true }))
+    }
+
+    /// Decodes a batch with columns of these types and at most so many bytes. Returns it and its bytes.
+    fn batch(
+        &self,
+        schema: &SchemaRef,
+        batch: &ipc::RecordBatch<'_>,
+        body: &Buffer,
+        most: usize,
+        version: ipc::MetadataVersion,
+    ) -> Result<(RecordBatch, usize), ArrowError> {
+        let bytes = self.check_batch(schema, batch, body, most)?;
+        let (schema, none) = (Arc::clone(schema), HashMap::new());
+        let batch = RecordBatchDecoder::try_new(body, *batch, schema, &none, &version)?;
+        Ok((batch.read_record_batch()?, bytes))
+    }
+
+    /// Checks that the schema of a stream has the requested types, and returns the numbers of its dictionaries.
+    fn check_schema(&self, schema: &ipc::Schema<'_>) -> Result<Vec<Option<i64>>, ArrowError> {
+        let other = || invalid("its columns have other types");
+        let fields: Vec<_> = schema.fields().into_iter().flatten().collect();
+        if fields.len() != self.requested.len() || schema.endianness() != ipc::Endianness::Little {
+            return Err(other());
+        }
+        let numbers = fields.iter().zip(&self.requested).map(|(field, of)| {
+            has_type(field, of).then(|| field.dictionary().map(|it| it.id())).ok_or_else(other)
+        });
+        numbers.collect()
+    }
+
+    /// Checks the sizes of a batch with columns of these types, and returns the bytes of its buffers.
+    fn check_batch(
+        &self,
+        schema: &Schema,
+        batch: &ipc::RecordBatch<'_>,
+        body: &[u8],
+        most: usize,
+    ) -> Result<usize, ArrowError> {
         let rows = size(batch.length(), MAX_ROWS)?;
         let codec = batch.compression().map(|it| it.codec());
         let expected = self.compression.map(|it| match it {
@@ -182,13 +265,15 @@ impl ArrowDecoder {
             return Err(invalid("its compression is not the requested one"));
         }
         let nodes: Vec<_> = batch.nodes().into_iter().flatten().collect();
-        let columns = self.sent.fields();
+        let columns = schema.fields();
         if nodes.len() != columns.len()
             || batch.variadicBufferCounts().is_some_and(|it| !it.is_empty())
         {
             return Err(invalid("a batch has other columns than the schema"));
         }
-        let mut sent = self.buffer_lengths(batch, body)?.into_iter();
+        let lengths = self.buffer_lengths(batch, body, most)?;
+        let bytes = lengths.iter().sum();
+        let mut sent = lengths.into_iter();
         let mut next = |least: usize| match sent.next() {
             Some(length) if length >= least => Ok(()),
             _ => Err(invalid("a buffer is missing or shorter than its rows")),
@@ -209,35 +294,33 @@ impl ArrowDecoder {
             }
         }
         match sent.next() {
-            None => Ok(()),
+            None => Ok(bytes),
             Some(_) => Err(invalid("a batch has more buffers than its columns")),
         }
     }
 
-    /// Returns the lengths of a record batch's buffers, after decompression.
+    /// Returns the lengths of a batch's buffers, after decompression, which are at most so many bytes together.
     fn buffer_lengths(
         &self,
         batch: &ipc::RecordBatch<'_>,
         body: &[u8],
+        most: usize,
     ) -> Result<Vec<usize>, ArrowError> {
         let mut lengths = Vec::new();
-        let mut all = 0_usize;
+        let mut left = most;
         for buffer in batch.buffers().into_iter().flatten() {
             let start = size(buffer.offset(), body.len())?;
             let length = size(buffer.length(), body.len() - start)?;
-            if self.compression.is_none() || length == 0 {
-                lengths.push(length);
-                continue;
-            }
-            let Some(prefix) = body[start..start + length].first_chunk::<8>() else {
-                return Err(invalid("a compressed buffer has no length"));
+            let expanded = match body[start..start + length].first_chunk::<8>() {
+                _ if self.compression.is_none() || length == 0 => length,
+                None => return Err(invalid("a compressed buffer has no length")),
+                Some(prefix) => match i64::from_le_bytes(*prefix) {
+                    // The buffer is not compressed.
+                    -1 => length - prefix.len(),
+                    expanded => size(expanded, left)?,
+                },
             };
-            let expanded = match i64::from_le_bytes(*prefix) {
-                // The buffer is not compressed.
-                -1 => length - prefix.len(),
-                expanded => size(expanded, MAX_BODY - all)?,
-            };
-            all += expanded;
+            left = left.checked_sub(expanded).ok_or_else(|| invalid("a batch is too large"))?;
             lengths.push(expanded);
         }
         Ok(lengths)
@@ -272,15 +355,6 @@ fn invalid(what: &str) -> ArrowError {
     ArrowError::IpcError(format!("the answer is not the requested Arrow stream: {what}"))
 }
 
-/// Checks that the schema of a stream has the requested types.
-fn check_schema(schema: &ipc::Schema<'_>, sent: &Schema) -> Result<(), ArrowError> {
-    let fields: Vec<_> = schema.fields().into_iter().flatten().collect();
-    let as_requested = fields.len() == sent.fields().len()
-        && schema.endianness() == ipc::Endianness::Little
-        && fields.iter().zip(sent.fields()).all(|(field, sent)| has_type(field, sent.data_type()));
-    if as_requested { Ok(()) } else { Err(invalid("its columns have other types")) }
-}
-
 /// Returns true if a field of a stream has this type.
 fn has_type(field: &ipc::Field<'_>, of: &DataType) -> bool {
     let is_int = |bits, signed| {
@@ -289,7 +363,18 @@ fn has_type(field: &ipc::Field<'_>, of: &DataType) -> bool {
     };
     let is_float =
         |precision| field.type_as_floating_point().is_some_and(|it| it.precision() == precision);
-    field.dictionary().is_none()
+    let (positions, of) = match of {
+        DataType::Dictionary(positions, texts) => (Some(&**positions), &**texts),
+        of => (None, of),
+    };
+    let has_positions = match (field.dictionary(), positions) {
+        (None, None) => true,
+        (Some(dictionary), Some(DataType::UInt16)) => {
+            dictionary.indexType().is_some_and(|it| (it.bitWidth(), it.is_signed()) == (16, false))
+        }
+        _ => false,
+    };
+    has_positions
         && match of {
             DataType::Boolean => field.type_as_bool().is_some(),
             DataType::Int8 => is_int(8, true),
@@ -325,14 +410,15 @@ fn has_type(field: &ipc::Field<'_>, of: &DataType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{ArrayRef, BooleanArray, Decimal128Array, Int64Array, StringArray};
+    use arrow::array::{BooleanArray, Decimal128Array, DictionaryArray, Int64Array, StringArray};
+    use arrow::datatypes::UInt16Type;
     use arrow_ipc::CompressionType;
-    use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+    use arrow_ipc::writer::{DictionaryHandling, IpcWriteOptions, StreamWriter};
     use proptest::prelude::*;
 
     use super::*;
 
-    const HEADER: &str = "int64;utf8;boolean;decimal128(15,2)";
+    const HEADER: &str = "int64;utf8;boolean;decimal128(15,2);dictionary(utf8)";
 
     fn declared() -> SchemaRef {
         Arc::new(Schema::new(vec![
@@ -340,6 +426,7 @@ mod tests {
             Field::new("s", DataType::Utf8View, true),
             Field::new("b", DataType::Boolean, true),
             Field::new("d", DataType::Decimal128(15, 2), true),
+            Field::new("t", DataType::Utf8View, true),
         ]))
     }
 
@@ -351,13 +438,15 @@ mod tests {
         let decimals: Decimal128Array =
             numbers.iter().map(|n| n.map(|n| i128::from(n % 1_000_000))).collect();
         let decimals = decimals.with_precision_and_scale(15, 2).unwrap();
-        let columns: [ArrayRef; 4] = [
+        let coded: DictionaryArray<UInt16Type> = rows.iter().map(|(_, s)| s.as_deref()).collect();
+        let columns: [ArrayRef; 5] = [
             Arc::new(Int64Array::from(numbers)),
             Arc::new(texts),
             Arc::new(flags),
             Arc::new(decimals),
+            Arc::new(coded),
         ];
-        let names = ["c0", "c1", "c2", "c3"].into_iter().zip(columns);
+        let names = ["c0", "c1", "c2", "c3", "c4"].into_iter().zip(columns);
         RecordBatch::try_from_iter_with_nullable(names.map(|(name, column)| (name, column, true)))
             .unwrap()
     }
@@ -395,12 +484,14 @@ mod tests {
     }
 
     fn expected(batches: &[RecordBatch]) -> RecordBatch {
-        let all = arrow::compute::concat_batches(&batch(&[]).schema(), batches).unwrap();
         let declared = declared();
-        let columns = all.columns().iter().zip(declared.fields());
-        let columns = columns.map(|(it, field)| cast(it, field.data_type()).unwrap());
-        let columns = columns.collect();
-        RecordBatch::try_new(Arc::clone(&declared), columns).unwrap()
+        let decoded = batches.iter().map(|batch| {
+            let columns = batch.columns().iter().zip(declared.fields());
+            let columns = columns.map(|(it, field)| cast(it, field.data_type()).unwrap());
+            RecordBatch::try_new(Arc::clone(&declared), columns.collect()).unwrap()
+        });
+        let decoded: Vec<_> = decoded.collect();
+        arrow::compute::concat_batches(&declared, &decoded).unwrap()
     }
 
     fn rows() -> impl Strategy<Value = Vec<(Option<i64>, Option<String>)>> {
@@ -456,23 +547,35 @@ mod tests {
         assert!(error.contains(why), "{error}");
     }
 
-    /// Writes other numbers into the description of the first record batch and decodes the stream.
+    /// Returns the messages of a stream, and the length of the metadata of each with its prefix.
+    fn messages(mut stream: &[u8]) -> Vec<(usize, Vec<u8>)> {
+        let mut messages = Vec::new();
+        while !stream.is_empty() {
+            let length = u32::from_le_bytes(<[u8; 4]>::try_from(&stream[4..8]).unwrap()) as usize;
+            let head = 8 + length;
+            let body = if length > 0 { message(&stream[8..head]).unwrap().bodyLength() } else { 0 };
+            let (first, rest) = stream.split_at(head + body as usize);
+            messages.push((head, first.to_vec()));
+            stream = rest;
+        }
+        messages
+    }
+
+    /// Writes other numbers into the description of the record batch and decodes the stream.
     #[track_caller]
     fn check_forged(forge: impl Fn(&mut [u8]), why: &str) {
         let rows: Vec<_> = (0..100).map(|n| (Some(n), None)).collect();
-        let mut bytes = stream(&[batch(&rows)], None);
-        let length = |at: usize| {
-            u32::from_le_bytes(<[u8; 4]>::try_from(&bytes[at + 4..at + 8]).unwrap()) as usize
-        };
-        let start = 8 + length(0);
-        let metadata = start + 8..start + 8 + length(start);
-        forge(&mut bytes[metadata]);
+        let mut messages = messages(&stream(&[batch(&rows)], None));
+        // A schema, a dictionary, a record batch, the end.
+        let [_, _, (head, batch), _] = &mut messages[..] else { panic!("{}", messages.len()) };
+        forge(&mut batch[8..*head]);
+        let bytes: Vec<u8> = messages.into_iter().flat_map(|(_, bytes)| bytes).collect();
         check_refused(HEADER, &bytes, why);
     }
 
-    /// Replaces a number of 64 bits wherever it is.
+    /// Replaces a number of 64 bits wherever it is aligned.
     fn replace(bytes: &mut [u8], from: i64, to: i64) {
-        for at in 0..bytes.len() - 7 {
+        for at in (0..bytes.len() - 7).step_by(4) {
             if bytes[at..at + 8] == from.to_le_bytes() {
                 bytes[at..at + 8].copy_from_slice(&to.to_le_bytes());
             }
@@ -491,12 +594,109 @@ mod tests {
         check_forged(|bytes| replace(bytes, 800, i64::MAX), "it has a size of");
     }
 
+    /// Returns the messages of a stream of columns with dictionaries.
+    fn coded(batches: &[&[&[&str]]], handling: DictionaryHandling) -> Vec<Vec<u8>> {
+        let batches = batches.iter().map(|columns| {
+            let columns = columns.iter().enumerate().map(|(at, texts)| {
+                let coded: DictionaryArray<UInt16Type> = texts.iter().copied().collect();
+                (format!("c{at}"), Arc::new(coded) as ArrayRef, true)
+            });
+            RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+        });
+        let batches: Vec<_> = batches.collect();
+        let options = IpcWriteOptions::default().with_dictionary_handling(handling);
+        let schema = batches[0].schema();
+        let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        writer.finish().unwrap();
+        let stream = writer.into_inner().unwrap();
+        messages(&stream).into_iter().map(|(_, bytes)| bytes).collect()
+    }
+
+    fn decode_coded(columns: usize, messages: &[&Vec<u8>]) -> Result<Vec<RecordBatch>, ArrowError> {
+        let fields: Vec<_> =
+            (0..columns).map(|at| Field::new(format!("t{at}"), DataType::Utf8View, true)).collect();
+        let output = vec!["dictionary(utf8)"; columns].join(";").parse().unwrap();
+        let mut decoder = ArrowDecoder::new(&output, Arc::new(Schema::new(fields)), 8192)?;
+        let mut payload: Bytes = messages.iter().flat_map(|bytes| (**bytes).clone()).collect();
+        let mut batches = Vec::new();
+        while let Some(batch) = decoder.decode(&mut payload)? {
+            batches.push(batch);
+        }
+        decoder.finish().map(|()| batches)
+    }
+
+    #[test]
+    fn dictionaries_hold_until_they_are_replaced() {
+        let messages = coded(
+            &[&[&["a", "b", "a"]], &[&["a", "b"]], &[&["c", "c"]]],
+            DictionaryHandling::Resend,
+        );
+        // The second batch has the dictionary of the first.
+        assert_eq!(messages.len(), 1 + 2 + 1 + 2 + 1);
+        let batches = decode_coded(1, &messages.iter().collect::<Vec<_>>()).unwrap();
+        let texts = batches.iter().flat_map(|batch| batch.column(0).as_string_view().iter());
+        let texts: Vec<_> = texts.flatten().collect();
+        assert_eq!(texts, ["a", "b", "a", "a", "b", "c", "c"]);
+    }
+
+    #[test]
+    fn false_dictionaries_are_refused() {
+        let refused = |columns, messages: &[&Vec<u8>], why: &str| {
+            let error = decode_coded(columns, messages).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        };
+        let [one, three] = [&["a", "a", "a"], &["a", "b", "c"]]
+            .map(|texts| coded(&[&[&texts[..]]], DictionaryHandling::Resend));
+        let [schema, dictionary, _, end] = &one[..] else { panic!("{}", one.len()) };
+        let batch = &three[2];
+        assert!(decode_coded(1, &[schema, &three[1], batch, end]).is_ok());
+        refused(1, &[schema, dictionary, batch, end], "out of bounds");
+        refused(1, &[schema, batch, end], "a dictionary is missing");
+        refused(1, &[dictionary, batch, end], "does not begin with its schema");
+        let two = coded(&[&[&["a"], &["b"]]], DictionaryHandling::Resend);
+        refused(1, &[schema, &two[2], end], "a dictionary of no column");
+        refused(2, &[schema, dictionary, end], "its columns have other types");
+        let grown = coded(&[&[&["a"]], &[&["a", "b"]]], DictionaryHandling::Delta);
+        refused(1, &grown.iter().collect::<Vec<_>>(), "a dictionary of no column");
+        let long = "x".repeat(6 << 20);
+        let long =
+            coded(&[&[&[&long[..]], &[&long[..]], &[&long[..]]]], DictionaryHandling::Resend);
+        refused(3, &long.iter().collect::<Vec<_>>(), "a text is longer than 1 MiB");
+        // A body is kept as long as its texts, and counts as a whole.
+        let some = "x".repeat(1 << 20);
+        let one = [&some[..]];
+        let some = coded(&[&vec![&one[..]; 17]], DictionaryHandling::Resend);
+        refused(17, &some.iter().collect::<Vec<_>>(), "it has a size of");
+    }
+
+    /// A text that is sent once takes the room of one, however many rows have it.
+    #[test]
+    fn texts_of_a_dictionary_are_shared() {
+        let text = "x".repeat(1 << 20);
+        let messages = coded(&[&[&vec![&text[..]; 8192]]], DictionaryHandling::Resend);
+        let batches = decode_coded(1, &messages.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!((batches.len(), batches[0].num_rows()), (1, 8192));
+        assert!(batches[0].get_array_memory_size() < 4 << 20);
+        let declared = Arc::new(Schema::new(vec![Field::new("t", DataType::Utf8, true)]));
+        let output = "dictionary(utf8)".parse().unwrap();
+        assert!(ArrowDecoder::new(&output, declared, 8192).is_err());
+    }
+
     #[test]
     fn what_was_not_requested_is_refused() {
         let one = [batch(&[(Some(1), Some("a".to_owned()))])];
         let plain = stream(&one, None);
-        for other in ["int32", "uint64", "float64", "timestamp(us)", "utf8"] {
-            let header = HEADER.replacen("int64", other, 1);
+        for (of, other) in [
+            ("int64", "int32"),
+            ("int64", "uint64"),
+            ("int64", "float64"),
+            ("int64", "timestamp(us)"),
+            ("int64", "utf8"),
+            ("utf8;", "dictionary(utf8);"),
+            ("dictionary(utf8)", "utf8"),
+        ] {
+            let header = HEADER.replacen(of, other, 1);
             check_refused(&header, &plain, "its columns have other types");
         }
         check_refused(&HEADER.replace("15,2", "15,3"), &plain, "its columns have other types");

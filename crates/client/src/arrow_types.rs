@@ -5,8 +5,8 @@ use sluicegate_s3select::request::{ArrowTimeUnit, ArrowType};
 
 /// Returns the type in which a store sends the values of a column of this type; `None` if it cannot.
 ///
-/// Text is sent as `utf8`, which the client converts to the type of the column. Timestamps of other zones than UTC are
-/// not sent: their statements are not tested.
+/// Text is sent as `utf8`, which the client converts to the type of the column, or with a dictionary for views, which
+/// share its texts. Timestamps of other zones than UTC are not sent: their statements are not tested.
 #[must_use]
 pub fn arrow_type(of: &DataType) -> Option<ArrowType> {
     Some(match of {
@@ -39,7 +39,8 @@ pub fn arrow_type(of: &DataType) -> Option<ArrowType> {
                 Some(_) => return None,
             }
         }
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ArrowType::Utf8,
+        DataType::Utf8 | DataType::LargeUtf8 => ArrowType::Utf8,
+        DataType::Utf8View => ArrowType::Dictionary,
         _ => return None,
     })
 }
@@ -73,6 +74,9 @@ pub(crate) fn data_type(of: ArrowType) -> DataType {
             DataType::Timestamp(unit, utc.then(|| "UTC".into()))
         }
         ArrowType::Utf8 => DataType::Utf8,
+        ArrowType::Dictionary => {
+            DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
+        }
     }
 }
 
@@ -89,6 +93,8 @@ mod tests {
             let of: ArrowType = name.parse().unwrap();
             assert_eq!(arrow_type(&data_type(of)), Some(of), "{name}");
         }
+        assert_eq!(arrow_type(&DataType::LargeUtf8), Some(ArrowType::Utf8));
+        assert_eq!(arrow_type(&DataType::Utf8View), Some(ArrowType::Dictionary));
     }
 
     #[test]

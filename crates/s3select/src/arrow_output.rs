@@ -15,8 +15,8 @@ const COMPRESSION: &str = "compression=";
 ///
 /// The stream consists of a schema, record batches and the end-of-stream marker. Its fields are nullable, and are
 /// called `c0`, `c1`, … . NULL and MISSING are null. A value that the type of its column cannot hold exactly fails the
-/// statement. The option is an extension of this project
-/// ([`Extension::Arrow`](crate::capabilities::Extension::Arrow)).
+/// statement. All dictionaries of a record batch come immediately before it and apply to no other one. The option is
+/// an extension of this project ([`Extension::Arrow`](crate::capabilities::Extension::Arrow)).
 ///
 /// The text form is the value of a header: types separated by `;`, then optionally the compression, at most 16 KiB.
 ///
@@ -79,6 +79,9 @@ pub enum ArrowType {
     },
     /// `utf8`: text of up to 1 MiB
     Utf8,
+    /// `dictionary(utf8)`: text of up to 1 MiB, as a position of 16 bits in the dictionary of the record batch. A
+    /// dictionary has no nulls, and may contain a text several times.
+    Dictionary,
 }
 
 /// The unit of a timestamp's count.
@@ -146,6 +149,7 @@ impl fmt::Display for ArrowType {
             Self::Timestamp { unit, utc: false } => write!(f, "timestamp({})", unit.as_str()),
             Self::Timestamp { unit, utc: true } => write!(f, "timestamp({},UTC)", unit.as_str()),
             Self::Utf8 => f.write_str("utf8"),
+            Self::Dictionary => f.write_str("dictionary(utf8)"),
         }
     }
 }
@@ -178,6 +182,7 @@ impl FromStr for ArrowType {
             "float64" => Some(Self::Float64),
             "date32" => Some(Self::Date32),
             "utf8" => Some(Self::Utf8),
+            "dictionary(utf8)" => Some(Self::Dictionary),
             _ => None,
         };
         let decimal = || {
@@ -284,6 +289,7 @@ mod tests {
             T::Float64,
             T::Date32,
             T::Utf8,
+            T::Dictionary,
         ]);
         let decimal = (1_u8..=38)
             .prop_flat_map(|precision| (Just(precision), 0..=precision))
@@ -306,7 +312,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "(int8|utf8|decimal128|[;(),=]|[0-9]|compression=|lz4){0,9}") {
+        fn any_text_is_read_or_refused(text in "(int8|utf8|dictionary|decimal128|[;(),=]|[0-9]|compression=|lz4){0,9}") {
             if let Ok(output) = text.parse::<ArrowOutput>() {
                 prop_assert_eq!(output.to_string().parse(), Ok(output));
             }

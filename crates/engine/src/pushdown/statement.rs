@@ -370,7 +370,7 @@ mod tests {
         let statement = scan(&[1, 2, 4]).unwrap();
         assert_eq!(statement.sql(), "SELECT s.\"f\", s.\"s\", s.\"z\" FROM S3Object s");
         let OutputSerialization::Arrow(output) = &statement.output else { panic!("{statement:?}") };
-        assert_eq!(output.to_string(), "float64;utf8;timestamp(us,UTC)");
+        assert_eq!(output.to_string(), "float64;dictionary(utf8);timestamp(us,UTC)");
         assert!(scan(&[3]).is_none());
     }
 

@@ -88,9 +88,7 @@ impl Endpoint {
 
     /// Returns true if an answer in Arrow is compressed: the link is slower than a core that compresses.
     pub(crate) fn compresses(&self) -> bool {
-        /// Bytes per second that a core compresses with Zstandard.
-        const COMPRESSED: f64 = 400e6;
-        self.hardware.link.bytes_per_second.0 < COMPRESSED
+        compresses(&self.hardware)
     }
 
     /// Checks that the store accepts a statement about files of a format.
@@ -110,6 +108,12 @@ impl Endpoint {
             None => Ok(()),
         }
     }
+}
+
+fn compresses(hardware: &HardwareProfile) -> bool {
+    /// Bytes per second that a core compresses with Zstandard.
+    const COMPRESSED: f64 = 400e6;
+    hardware.link.bytes_per_second.0 < COMPRESSED
 }
 
 fn largest_gap(hardware: &HardwareProfile) -> u64 {
@@ -146,6 +150,19 @@ mod tests {
             let all = endpoint.prices.compute.per_hour;
             assert!((all.0 / one.0 - f64::from(machines)).abs() < 1e-9, "{all:?}");
             assert_eq!(endpoint.hardware.client.machines.get(), machines);
+        }
+    }
+
+    #[test]
+    fn answers_are_compressed_for_slow_links() {
+        let gbit = |rate| HardwareProfile::on_this_machine().behind(BytesPerSecond::gbit(rate));
+        assert!([0.1, 1.0, 3.0].into_iter().all(|rate| compresses(&gbit(rate))));
+        assert!(!compresses(&gbit(10.0)));
+        // The number of cores makes a machine's own store no slower.
+        let mut local = HardwareProfile::on_this_machine();
+        for cores in [1, 2, 64] {
+            local.client.cores = NonZeroU32::new(cores).unwrap();
+            assert!(!compresses(&local), "{cores}");
         }
     }
 

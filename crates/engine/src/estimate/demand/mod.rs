@@ -4,11 +4,13 @@
 //! |---|---|
 //! | scans, aggregates and ORDER BY … LIMIT | this file |
 //! | sizes and selectivities of a table | `table` |
+//! | bytes of values in Arrow | `arrow_width` |
 //! | GROUP BY in the store | `group_by` |
 //! | work of an operator in the engine | `local_evaluation` |
 //! | estimates that a scan requests while it runs | `scan_estimates` |
 //! | work of a statement in the store | `pushdown/terms.rs` |
 
+mod arrow_width;
 mod group_by;
 mod local_evaluation;
 mod scan_estimates;

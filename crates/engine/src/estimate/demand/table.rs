@@ -13,6 +13,7 @@ use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{AnswerFormat, Bytes, Format, Requests, Rows, ScanDemand, Terms};
 use sluicegate_s3select::capabilities::{Extension, TypeClass};
 
+use super::arrow_width::ColumnShape;
 use super::group_by::ASSUMED_LARGEST;
 use super::{AGGREGATE_BYTES, at_once, default_selectivity, partitions, table_rows};
 use crate::context::config::SluiceOptions;
@@ -327,18 +328,11 @@ impl<'a> Table<'a> {
 
     /// Returns the bytes of a column's value in Arrow.
     fn arrow_bytes(&self, index: usize) -> f64 {
-        /// The bytes that Zstandard makes of a character: digits have 3.3 bits, words a little more.
-        const COMPRESSED: f64 = 0.45;
-        if self.compressed {
-            return self.width(index) * COMPRESSED;
-        }
-        let data_type = self.schema.fields().get(index).map(|field| field.data_type());
-        match data_type.and_then(DataType::primitive_width) {
-            Some(width) => width as f64,
-            None if data_type == Some(&DataType::Boolean) => 0.125,
-            // The end of each text takes four bytes.
-            None => self.width(index) + 3.0,
-        }
+        let width = self.width(index);
+        let Some(field) = self.schema.fields().get(index) else { return width };
+        let distinct = self.known.as_ref().and_then(|known| known.distinct(index));
+        let shape = ColumnShape { data_type: field.data_type(), width, distinct };
+        if self.compressed { shape.compressed() } else { shape.plain() }
     }
 
     /// Returns the share of the bytes of Parquet objects that some columns take.

@@ -68,6 +68,11 @@ pub(super) trait Column: Send {
         0
     }
 
+    /// Returns the bytes of the longest text that a row may have without being counted in [`Column::text_bytes`].
+    fn longest_coded(&self) -> usize {
+        0
+    }
+
     /// Keeps the first values.
     fn truncate(&mut self, rows: usize);
 

@@ -10,6 +10,7 @@
 mod boolean;
 mod column;
 mod conversion;
+mod dictionary;
 mod primitive;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_ipc::writer::{
+    DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, write_message,
+};
 use arrow_ipc::{CompressionType, MetadataVersion};
 
 use self::column::{Column, Taken, put_vector};
@@ -39,6 +42,9 @@ const BATCH_BYTES: usize = 512 << 10;
 /// The bytes of converted dictionaries that all columns together keep. A statement may name a column many times.
 const DICTIONARY_BYTES: usize = 32 << 20;
 
+/// The marker of the end of a stream: a message without metadata.
+const END: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
+
 /// The alignment of buffers in a message, in bytes, which is that of decimals.
 const ALIGNMENT: usize = 16;
 
@@ -46,9 +52,7 @@ const ALIGNMENT: usize = 16;
 pub(super) struct ArrowWriter {
     schema: SchemaRef,
     types: Vec<ArrowType>,
-    stream: StreamWriter<Vec<u8>>,
-    /// The message with the schema.
-    head: Vec<u8>,
+    messages: Messages,
     columns: Vec<Box<dyn Column>>,
     /// The number of rows in the columns.
     rows: usize,
@@ -75,16 +79,14 @@ impl ArrowWriter {
             .enumerate()
             .map(|(at, of)| Field::new(format!("c{at}"), data_type(*of), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let mut stream = open(&schema, options.compression).map_err(internal)?;
-        let head = std::mem::take(stream.get_mut());
+        let messages = Messages::new(&schema, options.compression).map_err(internal)?;
         let budget = DICTIONARY_BYTES / types.len().max(1);
         let columns = types.iter().map(|of| new_column(*of, budget)).collect();
         let fixed_bytes = types.iter().map(|of| width(*of)).sum();
         Ok(Self {
             schema,
             types,
-            stream,
-            head,
+            messages,
             columns,
             rows: 0,
             fixed_bytes,
@@ -96,13 +98,12 @@ impl ArrowWriter {
 
     /// Returns the message with the schema.
     pub(super) fn head(&self) -> &[u8] {
-        &self.head
+        &self.messages.schema
     }
 
     /// Appends the end of the stream, after which there must be no more rows.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), SelectError> {
-        self.stream.finish().map_err(internal)?;
-        self.take_written(out);
+        out.extend_from_slice(&END);
         Ok(())
     }
 
@@ -178,7 +179,12 @@ impl ArrowWriter {
             }
             left = left.checked_sub(column.text_bytes() - before)?;
         }
-        columns.next().is_none().then_some(MAX_ROW_BYTES - left)
+        if columns.next().is_some() {
+            return None;
+        }
+        // Texts of a dictionary were counted with the first row that has them.
+        let longest = self.columns.iter().map(|column| column.longest_coded()).sum::<usize>();
+        (longest <= left).then_some(MAX_ROW_BYTES - left)
     }
 
     fn write_if_full(&mut self, out: &mut Vec<u8>) -> Result<(), SelectError> {
@@ -197,32 +203,54 @@ impl ArrowWriter {
         self.rows = 0;
         let arrays: Vec<ArrayRef> = self.columns.iter_mut().map(|column| column.finish()).collect();
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(internal)?;
-        self.stream.write(&batch).map_err(internal)?;
-        self.take_written(out);
-        Ok(())
-    }
-
-    fn take_written(&mut self, out: &mut Vec<u8>) {
-        let written = self.stream.get_mut();
-        if out.is_empty() {
-            std::mem::swap(out, written);
-        } else {
-            out.append(written);
-        }
+        self.messages.write(&batch, out).map_err(internal)
     }
 }
 
-fn open(
-    schema: &Schema,
-    compression: Option<ArrowCompression>,
-) -> Result<StreamWriter<Vec<u8>>, ArrowError> {
-    let compression = compression.map(|compression| match compression {
-        ArrowCompression::Lz4 => CompressionType::LZ4_FRAME,
-        ArrowCompression::Zstd => CompressionType::ZSTD,
-    });
-    let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)?
-        .try_with_compression(compression)?;
-    StreamWriter::try_new_with_options(Vec::new(), schema, options)
+/// Encodes record batches, each with all of its dictionaries, as the threads that evaluate the parts of an object do
+/// not know which dictionaries were sent.
+struct Messages {
+    /// The message with the schema.
+    schema: Vec<u8>,
+    /// The number of columns with a dictionary.
+    dictionaries: usize,
+    options: IpcWriteOptions,
+    encoder: IpcDataGenerator,
+    tracker: DictionaryTracker,
+    context: IpcWriteContext,
+}
+
+impl Messages {
+    fn new(schema: &Schema, compression: Option<ArrowCompression>) -> Result<Self, ArrowError> {
+        let compression = compression.map(|compression| match compression {
+            ArrowCompression::Lz4 => CompressionType::LZ4_FRAME,
+            ArrowCompression::Zstd => CompressionType::ZSTD,
+        });
+        let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)?
+            .try_with_compression(compression)?;
+        let (encoder, mut tracker) = (IpcDataGenerator::default(), DictionaryTracker::new(false));
+        let encoded =
+            encoder.schema_to_bytes_with_dictionary_tracker(schema, &mut tracker, &options);
+        let mut message = Vec::new();
+        write_message(&mut message, encoded, &options)?;
+        let dictionaries = tracker.dict_id().len();
+        tracker.clear();
+        let context = IpcWriteContext::default();
+        Ok(Self { schema: message, dictionaries, options, encoder, tracker, context })
+    }
+
+    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), ArrowError> {
+        let Self { options, encoder, tracker, context, .. } = self;
+        for _ in 0..self.dictionaries {
+            tracker.next_dict_id();
+        }
+        let (dictionaries, batch) = encoder.encode(batch, tracker, options, context)?;
+        tracker.clear();
+        for message in dictionaries.into_iter().chain([batch]) {
+            write_message(&mut *out, message, options)?;
+        }
+        Ok(())
+    }
 }
 
 /// Returns the number of rows for these bytes.

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use arrow::array::AsArray;
-use arrow::compute::concat_batches;
-use arrow::datatypes::{Date32Type, Float32Type, Float64Type};
+use arrow::array::{AsArray, StringArray};
+use arrow::compute::{cast, concat_batches};
+use arrow::datatypes::{DataType, Date32Type, Float32Type, Float64Type, UInt16Type};
 use arrow_ipc::reader::StreamReader;
 use proptest::prelude::*;
 use sluicegate_s3select::request::OutputSerialization;
@@ -18,16 +18,36 @@ fn writer(types: &str) -> RowWriter {
     RowWriter::new(&OutputSerialization::Arrow(types.parse().unwrap())).unwrap()
 }
 
-/// Ends the stream and returns its rows.
-fn rows(mut writer: RowWriter) -> RecordBatch {
+/// Returns the texts of a column with a dictionary, and other columns as they are.
+fn decoded(column: ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Dictionary(_, texts) => cast(&column, texts).unwrap(),
+        _ => column,
+    }
+}
+
+/// Ends the stream and returns its rows, with texts instead of dictionaries.
+fn rows(writer: RowWriter) -> RecordBatch {
+    let batches = batches(writer).into_iter().map(|batch| {
+        let (schema, columns, _) = batch.into_parts();
+        let names = schema.fields().iter().map(|field| field.name().clone());
+        let columns = names.zip(columns).map(|(name, column)| (name, decoded(column), true));
+        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    });
+    let batches: Vec<_> = batches.collect();
+    concat_batches(&batches[0].schema(), &batches).unwrap()
+}
+
+/// Ends the stream and returns its batches, of which the last is empty.
+fn batches(mut writer: RowWriter) -> Vec<RecordBatch> {
     let head = writer.head().to_vec();
     writer.flush().unwrap();
     writer.finish().unwrap();
     let stream = [&head[..], writer.bytes()].concat();
     let reader = StreamReader::try_new(&stream[..], None).unwrap();
     let schema = reader.schema();
-    let batches: Vec<_> = reader.map(Result::unwrap).collect();
-    concat_batches(&schema, &batches).unwrap()
+    let empty = RecordBatch::new_empty(schema);
+    reader.map(Result::unwrap).chain([empty]).collect()
 }
 
 /// Writes values as rows of one column, in the two ways, and returns the column.
@@ -220,6 +240,28 @@ fn unused_values_of_a_dictionary_need_not_fit() {
     assert_eq!(rows(writer).column(0).to_data(), expected.to_data());
 }
 
+/// A dictionary beyond the budget is decoded for each value, with the same result.
+#[test]
+fn a_dictionary_beyond_the_budget_is_not_kept() {
+    let texts = ["", "x", "a text of more than thirty-two bytes, in two pieces", "é"];
+    let mut values: Vec<_> = texts.iter().map(|text| Value::String((*text).to_owned())).collect();
+    values.push(Value::Null);
+    let ints = [Value::Int(1), Value::Null, Value::Int(-2), Value::Int(3), Value::Int(4)];
+    for (of, values) in [("utf8", &values[..]), ("dictionary(utf8)", &values), ("int16", &ints)] {
+        let of = of.parse().unwrap();
+        let values = Arc::new(vector(values));
+        let codes = Codes { values: &values, distinct: 5, codes: &[4, 2, 2, 0, 1, 3, 4] };
+        let column = |budget| {
+            let mut column = new_column(of, budget);
+            for rows in [&[0, 1, 2, 3][..], &[4, 5, 6]] {
+                column.put_codes(codes, Taken::ascending(rows), usize::MAX).unwrap();
+            }
+            column.finish()
+        };
+        assert_eq!(decoded(column(0)).to_data(), decoded(column(usize::MAX)).to_data());
+    }
+}
+
 #[test]
 fn halves_of_characters_are_no_text() {
     let mut halves = Vector::default();
@@ -233,6 +275,54 @@ fn halves_of_characters_are_no_text() {
         assert_eq!(writer.put_columns([fields].into_iter(), &[0, 1], &[]), Ok(None));
     }
     assert_eq!(rows(writer).num_rows(), 0);
+}
+
+#[test]
+fn a_batch_has_each_text_of_an_objects_dictionary_once() {
+    let values = ["never", "b", "a"].map(|text| Value::String(text.to_owned()));
+    let values = Arc::new(vector(&[&values[..], &[Value::Null]].concat()));
+    let codes = Codes { values: &values, distinct: 4, codes: &[2, 1, 3, 2, 2, 1] };
+    let mut writer = writer("dictionary(utf8)");
+    for rows in [[0, 1, 2, 3], [2, 3, 4, 5]] {
+        let put = writer.put_columns([Fields::Codes(codes)].into_iter(), &rows, &[]);
+        assert_eq!(put, Ok(Some(4)));
+    }
+    let batches = batches(writer);
+    let column = batches[0].column(0).as_dictionary::<UInt16Type>();
+    assert_eq!(column.values().as_string::<i32>(), &StringArray::from(vec!["a", "b"]));
+    let expected = ["a", "b", "", "a", "", "a", "a", "b"].map(|it| (!it.is_empty()).then_some(it));
+    assert_eq!(
+        decoded(Arc::clone(batches[0].column(0))).as_string::<i32>(),
+        &StringArray::from(expected.to_vec())
+    );
+}
+
+#[test]
+fn a_batch_contains_its_dictionaries() {
+    let mut bytes = Vec::new();
+    let mut writers = [writer("dictionary(utf8);int64"), writer("dictionary(utf8);int64")];
+    for (writer, text) in writers.iter_mut().zip(["a", "b"]) {
+        bytes.extend(if bytes.is_empty() { writer.head().to_vec() } else { Vec::new() });
+        for row in 0..3 {
+            writer.begin_row();
+            writer.put(&Key::default(), Item::Value(&Value::String(text.to_owned()))).unwrap();
+            writer.put(&Key::default(), Item::Value(&Value::Int(row))).unwrap();
+            writer.end_row().unwrap();
+            writer.flush().unwrap();
+        }
+    }
+    // The messages of two threads, one after the other and then the other way round.
+    let [first, second] = writers.each_ref().map(|writer| writer.bytes().to_vec());
+    for [one, other] in [[&first, &second], [&second, &first]] {
+        let stream = [&bytes[..], one, other].concat();
+        let reader = StreamReader::try_new(&stream[..], None).unwrap();
+        let texts: Vec<_> = reader
+            .map(|batch| decoded(Arc::clone(batch.unwrap().column(0))))
+            .map(|texts| texts.as_string::<i32>().value(0).to_owned())
+            .collect();
+        let expected = if one == &first { "aaabbb" } else { "bbbaaa" };
+        assert_eq!(texts.concat(), expected);
+    }
 }
 
 #[test]
@@ -259,7 +349,7 @@ proptest! {
     fn columns_make_the_rows_that_fields_make(
         columns in prop::collection::vec(column(), 1..5),
         types in prop::collection::vec(prop::sample::select(vec![
-            "int64", "int64", "float64", "decimal128(38,19)", "timestamp(us)", "date32", "utf8", "utf8", "boolean",
+            "int64", "int64", "float64", "decimal128(38,19)", "timestamp(us)", "date32", "utf8", "dictionary(utf8)", "boolean",
             "int8", "float32",
         ]), 5),
         coded in prop::collection::vec(any::<bool>(), 5),

@@ -9,6 +9,7 @@ use arrow::datatypes::{
 use super::boolean::BooleanColumn;
 use super::column::Column;
 use super::conversion::{Conversion, Day, Double, Fixed, Instant, Single, Whole};
+use super::dictionary::DictionaryColumn;
 use super::primitive::PrimitiveColumn;
 use super::text::TextColumn;
 use sluicegate_s3select::request::{ArrowTimeUnit, ArrowType};
@@ -41,12 +42,18 @@ pub(super) fn data_type(of: ArrowType) -> DataType {
             DataType::Timestamp(unit, utc.then(|| "UTC".into()))
         }
         ArrowType::Utf8 => DataType::Utf8,
+        ArrowType::Dictionary => {
+            DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
+        }
     }
 }
 
-/// Returns the bytes of a value, or of a text's offset.
+/// Returns the bytes of a value, of a text's offset, or of a text's position in its dictionary.
 pub(super) fn width(of: ArrowType) -> usize {
-    data_type(of).primitive_width().unwrap_or(size_of::<i32>())
+    match of {
+        ArrowType::Dictionary => size_of::<u16>(),
+        of => data_type(of).primitive_width().unwrap_or(size_of::<i32>()),
+    }
 }
 
 /// Returns a collector of the type's values, which keeps a converted dictionary of at most `budget` bytes.
@@ -61,6 +68,7 @@ pub(super) fn new_column(of: ArrowType, budget: usize) -> Box<dyn Column> {
     match of {
         ArrowType::Boolean => Box::new(BooleanColumn::new()),
         ArrowType::Utf8 => Box::new(TextColumn::new(budget)),
+        ArrowType::Dictionary => Box::new(DictionaryColumn::new(budget)),
         ArrowType::Int8 => primitive(Whole::<Int8Type>::NEW, how),
         ArrowType::Int16 => primitive(Whole::<Int16Type>::NEW, how),
         ArrowType::Int32 => primitive(Whole::<Int32Type>::NEW, how),
