@@ -9,6 +9,7 @@
 //! | [`SwitchPruning`] | next | results of the store never cross the switch; the two halves of an aggregate are still adjacent; exchanges are placed around the switch later |
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have passed their filters to the scans |
 //! | [`FloatBounds`] | next | Parquet scans have all conditions that they may skip rows by |
+//! | [`ReadAhead`] | next | Parquet scans are known, and have all conditions |
 //! | [`ClearNames`] | around each `FilterPushdown` | that rule finds columns by name, which may be ambiguous |
 //! | [`StagedWrites`] | last | it only wraps writes, and no rule may put anything between the two |
 //!
@@ -32,6 +33,7 @@ mod join;
 mod join_keys;
 mod key_paths;
 mod prune_files;
+mod read_ahead;
 mod scan;
 mod select_scan;
 mod staged_writes;
@@ -52,6 +54,7 @@ pub(crate) use self::clear_names::ClearNames;
 pub(crate) use self::float_bounds::FloatBounds;
 pub(crate) use self::join_keys::JoinKeys;
 pub(crate) use self::prune_files::PruneFiles;
+pub(crate) use self::read_ahead::ReadAhead;
 pub(crate) use self::select_scan::SelectScan;
 pub(crate) use self::staged_writes::StagedWrites;
 pub(crate) use self::switch_pruning::SwitchPruning;
@@ -89,8 +92,12 @@ pub(crate) fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     let before: [Rule; 2] = [Arc::new(SelectScan), Arc::new(ClearNames::Add)];
     rules.splice(at..at, before);
     let at = position(&rules, "FilterPushdown(Post)")?;
-    let after: [Rule; 3] =
-        [Arc::new(ClearNames::Remove), Arc::new(JoinKeys), Arc::new(FloatBounds)];
+    let after: [Rule; 4] = [
+        Arc::new(ClearNames::Remove),
+        Arc::new(JoinKeys),
+        Arc::new(FloatBounds),
+        Arc::new(ReadAhead),
+    ];
     rules.splice(at + 1..at + 1, after);
     rules.insert(at, Arc::new(ClearNames::Add));
     rules.push(Arc::new(StagedWrites));

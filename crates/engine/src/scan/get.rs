@@ -27,6 +27,7 @@ use object_store::ObjectStore;
 use crate::context::choice::Reason;
 use crate::index::scan::{IndexLookup, IndexedSource};
 use crate::pushdown::float_bounds::distrust;
+use crate::scan::read_ahead::ahead;
 use crate::store::conditional_reads::pinned;
 use crate::text::located_errors::LocatedSource;
 use sluicegate_guards::{guarded, keep_casts};
@@ -149,8 +150,9 @@ impl GetScan {
             return self.clone();
         };
         let footers = context.runtime_env().cache_manager.get_file_metadata_cache();
-        let reader = CachedParquetFileReaderFactory::new(store, footers);
-        let source = parquet.clone().with_parquet_file_reader_factory(Arc::new(reader));
+        let readers = CachedParquetFileReaderFactory::new(store, footers);
+        let readers = ahead(parquet, Arc::new(readers));
+        let source = parquet.clone().with_parquet_file_reader_factory(readers);
         Self { source: Arc::new(source), ..self.clone() }
     }
 

@@ -5,7 +5,7 @@
 //! 1. [`s3_scan`]: the node of a plan. [`s3_select`]: its source of statements. [`subject`] names scans in decisions.
 //! 2. [`snapshot`]: the statement and the filters of one open of a file. [`opener`] reads the file and falls back to
 //!    GET.
-//! 3. [`get`]: the same rows with GET. [`stored_types`] checks the types in Parquet files, and [`output_exprs`]
+//! 3. [`get`]: the same rows with GET, and [`read_ahead`] for Parquet. [`stored_types`] checks the types in Parquet files, and [`output_exprs`]
 //!    rewrites expressions over the output of a scan.
 //! 4. [`adaptive`]: a scan that may change from GET to Select at run time. [`estimator`] supplies its predictions.
 //! 5. [`keys`]: keys of joins that reach a scan while it runs. [`rerun`] lets a scan run a second time.
@@ -19,6 +19,7 @@ pub(crate) mod get;
 pub mod keys;
 pub(crate) mod opener;
 pub(crate) mod output_exprs;
+pub(crate) mod read_ahead;
 pub(crate) mod rerun;
 pub mod s3_scan;
 pub(crate) mod s3_select;

@@ -63,6 +63,9 @@ fn parquet_again(source: &ParquetSource) -> Result<Arc<dyn FileSource>> {
     if let Some(predicate) = source.filter() {
         again = again.with_predicate(predicate);
     }
+    if let Some(readers) = source.parquet_file_reader_factory() {
+        again = again.with_parquet_file_reader_factory(Arc::clone(readers));
+    }
     let projected = match source.projection() {
         Some(projection) => again.try_pushdown_projection(projection)?,
         None => None,
