@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::buffer::Buffer;
 use arrow::compute::{TakeOptions, cast, take};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Decimal128Type, Field, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use arrow_ipc as ipc;
 use arrow_ipc::reader::RecordBatchDecoder;
@@ -24,6 +24,10 @@ const MAX_METADATA: usize = 4 << 20;
 const MAX_BODY: usize = 16 << 20;
 /// The maximum number of rows in a record batch.
 const MAX_ROWS: usize = 1 << 20;
+/// The maximum number of messages without rows in sequence. An answer has one dictionary a column and record batch.
+const MAX_WITHOUT_ROWS: usize = 1 << 12;
+/// The maximum number of bytes between two buffers of a message. Writers align buffers to 64 bytes at most.
+const MAX_PADDING: usize = 64;
 /// The maximum length of a text in a dictionary, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 /// Memory that is allocated before the first byte of a message has arrived, in bytes.
@@ -51,6 +55,8 @@ pub(super) struct ArrowDecoder {
     part: Vec<u8>,
     /// Rows that are decoded and not yet returned.
     rest: Option<RecordBatch>,
+    /// The number of messages since the last with rows.
+    without_rows: usize,
 }
 
 /// The part of a message that comes next.
@@ -100,6 +106,7 @@ impl ArrowDecoder {
             dictionaries: HashMap::new(),
             part: Vec::new(),
             rest: None,
+            without_rows: 0,
         })
     }
 
@@ -171,8 +178,15 @@ impl ArrowDecoder {
     fn message(&mut self, metadata: &Buffer, body: &Buffer) -> Result<(), ArrowError> {
         let message = message(metadata)?;
         if let Some(schema) = message.header_as_schema() {
+            if self.numbers.is_some() {
+                return Err(invalid("it has two schemas"));
+            }
             self.numbers = Some(self.check_schema(&schema)?);
             return Ok(());
+        }
+        self.without_rows += 1;
+        if self.without_rows > MAX_WITHOUT_ROWS {
+            return Err(invalid("too many of its messages have no rows"));
         }
         let Some(numbers) = self.numbers.take() else {
             return Err(invalid("it does not begin with its schema"));
@@ -197,13 +211,20 @@ impl ArrowDecoder {
         } else if let Some(batch) = message.header_as_record_batch() {
             let (batch, _) = self.batch(&self.sent, &batch, body, MAX_BODY, message.version())?;
             let columns = batch.columns().iter().zip(self.declared.fields()).zip(&numbers);
-            let columns = columns.map(|((column, field), number)| match number {
-                None => cast(column, field.data_type()),
-                Some(number) => self.texts(*number, column),
+            let columns = columns.map(|((column, field), number)| {
+                check_decimals(column)?;
+                match number {
+                    None => cast(column, field.data_type()),
+                    Some(number) => self.texts(*number, column),
+                }
+                .map(compact)
             });
             let columns = columns.collect::<Result<Vec<_>, _>>()?;
             let batch = RecordBatch::try_new(Arc::clone(&self.declared), columns)?;
-            self.rest = Some(batch).filter(|it| it.num_rows() > 0);
+            if batch.num_rows() > 0 {
+                self.without_rows = 0;
+                self.rest = Some(batch);
+            }
         } else {
             let kind = message.header_type();
             return Err(invalid(&format!("it has a message of the type {kind:?}")));
@@ -307,10 +328,11 @@ impl ArrowDecoder {
         most: usize,
     ) -> Result<Vec<usize>, ArrowError> {
         let mut lengths = Vec::new();
-        let mut left = most;
+        let (mut left, mut used) = (most, MAX_PADDING);
         for buffer in batch.buffers().into_iter().flatten() {
             let start = size(buffer.offset(), body.len())?;
             let length = size(buffer.length(), body.len() - start)?;
+            used += length + MAX_PADDING;
             let expanded = match body[start..start + length].first_chunk::<8>() {
                 _ if self.compression.is_none() || length == 0 => length,
                 None => return Err(invalid("a compressed buffer has no length")),
@@ -323,8 +345,32 @@ impl ArrowDecoder {
             left = left.checked_sub(expanded).ok_or_else(|| invalid("a batch is too large"))?;
             lengths.push(expanded);
         }
+        // The columns keep the whole body.
+        if body.len() > used {
+            return Err(invalid("a message is longer than its buffers"));
+        }
         Ok(lengths)
     }
+}
+
+/// Checks that decimals have no more digits than their type, which `arrow-ipc` does not.
+fn check_decimals(column: &ArrayRef) -> Result<(), ArrowError> {
+    match column.data_type() {
+        DataType::Decimal128(precision, _) => {
+            column.as_primitive::<Decimal128Type>().validate_decimal_precision(*precision)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Copies the texts of a column if it keeps many more bytes than it uses.
+fn compact(column: ArrayRef) -> ArrayRef {
+    /// Bytes that are kept in any case.
+    const SPARE: usize = 64 << 10;
+    let Some(texts) = column.as_string_view_opt() else { return column };
+    let kept: usize = texts.data_buffers().iter().map(Buffer::len).sum();
+    let is_compact = kept <= SPARE || 2 * texts.total_buffer_bytes_used() >= kept;
+    if is_compact { column } else { Arc::new(texts.gc()) }
 }
 
 /// Interprets the first eight bytes of a message.
@@ -410,7 +456,9 @@ fn has_type(field: &ipc::Field<'_>, of: &DataType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{BooleanArray, Decimal128Array, DictionaryArray, Int64Array, StringArray};
+    use arrow::array::{
+        BooleanArray, Decimal128Array, DictionaryArray, Int64Array, StringArray, UInt16Array,
+    };
     use arrow::datatypes::UInt16Type;
     use arrow_ipc::CompressionType;
     use arrow_ipc::writer::{DictionaryHandling, IpcWriteOptions, StreamWriter};
@@ -603,7 +651,10 @@ mod tests {
             });
             RecordBatch::try_from_iter_with_nullable(columns).unwrap()
         });
-        let batches: Vec<_> = batches.collect();
+        messages_of(&batches.collect::<Vec<_>>(), handling)
+    }
+
+    fn messages_of(batches: &[RecordBatch], handling: DictionaryHandling) -> Vec<Vec<u8>> {
         let options = IpcWriteOptions::default().with_dictionary_handling(handling);
         let schema = batches[0].schema();
         let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
@@ -670,6 +721,30 @@ mod tests {
         refused(17, &some.iter().collect::<Vec<_>>(), "it has a size of");
     }
 
+    #[test]
+    fn rows_do_not_keep_the_other_texts_of_a_dictionary() {
+        let texts = ["x".repeat(1 << 20), "a text of more than twelve bytes".to_owned()];
+        let texts = StringArray::from(texts.to_vec());
+        for (positions, most) in [(vec![1], 1 << 16), (vec![0, 1], 2 << 20)] {
+            let rows = positions.len();
+            let coded = DictionaryArray::new(UInt16Array::from(positions), Arc::new(texts.clone()));
+            let column: ArrayRef = Arc::new(coded);
+            let batch = RecordBatch::try_from_iter_with_nullable([("c0", column, true)]).unwrap();
+            let messages = messages_of(&[batch], DictionaryHandling::Resend);
+            let batches = decode_coded(1, &messages.iter().collect::<Vec<_>>()).unwrap();
+            assert_eq!(batches[0].column(0).as_string_view().value(rows - 1), texts.value(1));
+            assert!(batches[0].get_array_memory_size() < most);
+        }
+    }
+
+    #[test]
+    fn decimals_beyond_their_digits_are_refused() {
+        let wide = Decimal128Array::from(vec![10_i128.pow(20)]);
+        let wide = wide.with_precision_and_scale(38, 2).unwrap();
+        let column: ArrayRef = Arc::new(wide.with_data_type(DataType::Decimal128(15, 2)));
+        assert!(check_decimals(&column).is_err());
+    }
+
     /// A text that is sent once takes the room of one, however many rows have it.
     #[test]
     fn texts_of_a_dictionary_are_shared() {
@@ -705,6 +780,11 @@ mod tests {
         let lz4 = stream(&one, Some(CompressionType::LZ4_FRAME));
         check_refused(HEADER, &lz4, "its compression is not the requested one");
         check_refused(HEADER, &plain[..plain.len() - 8], "its end is missing");
+        let [(_, schema), rest @ ..] = &messages(&plain)[..] else { panic!() };
+        let rest: Vec<u8> = rest.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+        check_refused(HEADER, &[schema, schema, &rest].map(|it| &it[..]).concat(), "two schemas");
+        let empty = vec![batch(&[]); 5_000];
+        check_refused(HEADER, &stream(&empty, None), "too many of its messages have no rows");
         check_refused(HEADER, &[&plain[..], b"1"].concat(), "bytes follow its end");
         let schema = 8 + u32::from_le_bytes(<[u8; 4]>::try_from(&plain[4..8]).unwrap()) as usize;
         check_refused(HEADER, &plain[schema..], "it does not begin with its schema");

@@ -78,7 +78,7 @@ impl Progress {
     }
 }
 
-fn differs(subject: &Subject) -> Error {
+pub(super) fn differs(subject: &Subject) -> Error {
     subject.bad_answer("the store answered differently when the request was repeated")
 }
 

@@ -24,7 +24,7 @@ use super::encode::{Encoded, encode};
 use super::error::{EXTENSIONS_MISSING, Error, Subject};
 use super::metrics::SelectMetrics;
 use super::raw::Events;
-use super::resume::Progress;
+use super::resume::{Progress, differs};
 use super::sdk_error::{Failure, sort_stream_error};
 use super::stall_timeout::{StallAction, StallTimer};
 use sluicegate_s3select::capabilities::Extension;
@@ -93,6 +93,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
         progress: Progress::default(),
         rows_out: 0,
         repeated: 0,
+        last: None,
         attempts: 1,
         complete: false,
         patience,
@@ -140,6 +141,8 @@ struct Scan {
     rows_out: u64,
     /// Rows of a repeated answer that were returned before.
     repeated: u64,
+    /// The last rows that were returned of an answer in Arrow, for comparison with a repeated answer.
+    last: Option<RecordBatch>,
     /// The number of answers that were requested.
     attempts: u32,
     complete: bool,
@@ -180,9 +183,15 @@ impl Scan {
             Ok(Some(batch)) => {
                 let rows = batch.num_rows();
                 let before = usize::try_from(self.repeated).unwrap_or(usize::MAX).min(rows);
+                if !self.repeats(&batch.slice(0, before)) {
+                    return Err(differs(&self.subject));
+                }
                 self.repeated -= before as u64;
                 let new = batch.slice(before, rows - before);
                 self.rows_out += new.num_rows() as u64;
+                if new.num_rows() > 0 && self.is_in_arrow() {
+                    self.last = Some(new.clone());
+                }
                 Ok(Some(new))
             }
             Ok(None) => Ok(None),
@@ -191,6 +200,23 @@ impl Scan {
                 Err(self.subject.bad_answer(format!("{error} (after {before} valid rows)")))
             }
         }
+    }
+
+    /// Returns whether the next rows of a repeated answer are those that were returned before, as far as these are
+    /// known.
+    fn repeats(&self, rows: &RecordBatch) -> bool {
+        let Some(last) = &self.last else { return true };
+        let (count, repeated) = (rows.num_rows() as u64, self.repeated);
+        // Both end with the last row that was returned, after this number of further rows.
+        let (behind, known) = (repeated - count, last.num_rows() as u64);
+        let both = known.min(repeated).saturating_sub(behind).min(count);
+        let [from_rows, from_last] = [count, known - behind.min(known)].map(|end| end - both);
+        let [from_rows, from_last, both] = [from_rows, from_last, both].map(|it| it as usize);
+        rows.slice(from_rows, both) == last.slice(from_last, both)
+    }
+
+    fn is_in_arrow(&self) -> bool {
+        matches!(self.call.request.output, OutputSerialization::Arrow(_))
     }
 
     /// Receives and handles one event.
@@ -340,7 +366,7 @@ impl Scan {
     async fn reopen(&mut self) -> Result<(), Error> {
         let starts_over = self.rows_out == 0;
         // Batches of Arrow may have other boundaries in a repeated answer, so their rows are counted instead of bytes.
-        if starts_over || matches!(self.call.request.output, OutputSerialization::Arrow(_)) {
+        if starts_over || self.is_in_arrow() {
             self.rows = row_decoder(&self.call)?;
             self.payload = Bytes::new();
             self.progress = Progress::default();

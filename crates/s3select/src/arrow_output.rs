@@ -197,7 +197,10 @@ impl FromStr for ArrowType {
             let known = zone.is_none_or(|zone| zone == "UTC");
             known.then_some(Self::Timestamp { unit, utc: zone.is_some() })
         };
-        plain.or_else(decimal).or_else(timestamp).ok_or_else(|| invalid("a type is unknown"))
+        plain.or_else(decimal).or_else(timestamp).ok_or_else(|| {
+            let start: String = text.chars().take(40).collect();
+            invalid(&format!("the type `{start}` is unknown"))
+        })
     }
 }
 

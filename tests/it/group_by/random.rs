@@ -8,7 +8,7 @@ use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Runtime;
 
 use super::{STRATEGIES, force, sample};
-use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, in_text, rows, runner, stock, stock_rows, try_rows};
 use crate::random;
 
 fn key() -> impl Strategy<Value = String> {
@@ -136,8 +136,11 @@ impl Stored {
 }
 
 fn check(stored: Stored) {
-    let sluice = StoreCapabilities::sluice();
-    let (asked, pushed) = check_with(stored, &sluice, "s3", statement().boxed(), 20);
+    check_in(stored, &StoreCapabilities::sluice());
+}
+
+fn check_in(stored: Stored, profile: &StoreCapabilities) {
+    let (asked, pushed) = check_with(stored, profile, "s3", statement().boxed(), 20);
     assert!(3 * pushed > asked, "of {asked} statements only {pushed} are grouped in the store");
 }
 
@@ -277,4 +280,9 @@ fn random_groups_of_json_are_those_of_datafusion() {
 #[test]
 fn random_groups_of_parquet_are_those_of_datafusion() {
     check(Stored::Parquet);
+}
+
+#[test]
+fn random_groups_of_parquet_in_text_are_those_of_datafusion() {
+    check_in(Stored::Parquet, &in_text());
 }

@@ -1,5 +1,8 @@
 //! Answers with lost or repeated messages, each of which is intact.
 
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use arrow_ipc::writer::StreamWriter;
+
 use super::*;
 
 #[tokio::test]
@@ -100,4 +103,52 @@ async fn who_only_says_that_it_goes_on_is_given_up() {
         assert_eq!(store.unused(), 1);
     });
     futures::future::join_all(given_up).await;
+}
+
+/// A repeated answer in Arrow may have other batches, but not other rows.
+#[tokio::test]
+async fn a_repeated_answer_in_arrow_has_the_rows_that_were_returned() {
+    let sent = |batches: &[&[i64]]| {
+        let batch = |numbers: &[i64]| {
+            let texts: StringArray = numbers.iter().map(|n| Some(format!("{n}"))).collect();
+            let numbers = Int64Array::from(numbers.to_vec());
+            let columns: [(&str, ArrayRef); 2] =
+                [("c0", Arc::new(numbers)), ("c1", Arc::new(texts))];
+            RecordBatch::try_from_iter_with_nullable(columns.map(|(name, it)| (name, it, true)))
+        };
+        let mut writer = StreamWriter::try_new(Vec::new(), &batch(&[]).unwrap().schema()).unwrap();
+        batches.iter().for_each(|numbers| writer.write(&batch(numbers).unwrap()).unwrap());
+        writer.finish().unwrap();
+        writer.into_inner().unwrap()
+    };
+    let arrow = || {
+        let mut call = call();
+        call.request.output = OutputSerialization::Arrow("int64;utf8".parse().unwrap());
+        call
+    };
+    let first = sent(&[&[0, 1, 2], &[3, 4], &[5]]);
+    let cut = first.len() - 8;
+    for (second, is_same) in [
+        (vec![&[0, 1, 2, 3][..], &[4, 5, 6]], true),
+        (vec![&[0], &[1], &[2], &[3], &[4], &[5], &[6]], true),
+        (vec![&[0, 1, 2, 3, 4, 5, 6]], true),
+        (vec![&[10, 11, 12, 13, 14, 15, 16]], false),
+        (vec![&[0, 1, 2, 3], &[4, 15, 16]], false),
+        (vec![&[0, 1, 2, 3, 4]], false),
+    ] {
+        let second = sent(&second);
+        let whole = [records(&second), stats(1000, 2000, second.len() as i64), end()];
+        let replies =
+            vec![stream(&[records(&first[..cut])]).e_tag("v1"), stream(&whole).e_tag("v1")];
+        let store = Store::start(replies, &[]).await;
+        match run(&store, arrow()).await {
+            Ok(batches) => {
+                let numbers: Vec<_> = rows(&batches).into_iter().map(|(n, _)| n.unwrap()).collect();
+                assert!(is_same && numbers == [0, 1, 2, 3, 4, 5, 6], "{numbers:?}");
+            }
+            Err(error) => {
+                assert!(!is_same && matches!(error, Error::BadAnswer { .. }), "{error:?}");
+            }
+        }
+    }
 }

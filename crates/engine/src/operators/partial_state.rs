@@ -131,6 +131,12 @@ impl StateExpr {
         matches!(self.data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
     }
 
+    /// Returns the type of the state.
+    #[must_use]
+    pub fn data_type(&self) -> &DataType {
+        &self.data_type
+    }
+
     /// Returns the column of an answer with this state. Counts are not nullable.
     #[must_use]
     pub fn field(&self, number: usize) -> Field {

@@ -57,7 +57,8 @@ impl Statement {
             });
         }
         let answer = Arc::new(schema.project(columns).ok()?);
-        let arrow = arrow_output(profile, format.style, &answer);
+        let types = answer.fields().iter().map(|field| field.data_type());
+        let arrow = arrow_output(profile, format.style, types);
         let sendable = |field: &FieldRef| match &arrow {
             Some(_) => is_sent_in_arrow(profile, format.style, &translator, field.data_type()),
             None => is_sendable(format.style, &translator, field.data_type()),
@@ -120,12 +121,13 @@ impl Statement {
         aggregates: Vec<Expr>,
         filter: Option<Expr>,
         answer: SchemaRef,
-        as_json: bool,
+        output: OutputSerialization,
     ) -> Self {
+        let as_json = matches!(output, OutputSerialization::Json { .. });
         let first = keys.len();
         let of_key = |(number, key): (usize, &GroupKey)| ProjectionItem {
             expr: key.sent.clone(),
-            // In CSV, columns keep their names.
+            // In CSV, columns keep their names, and in Arrow they have numbers.
             alias: as_json.then(|| format!("_{}", number + 1)),
         };
         let mut items: Vec<_> = keys.iter().enumerate().map(of_key).collect();
@@ -134,7 +136,6 @@ impl Statement {
             let as_text = as_json && class(field.data_type()) == TypeClass::Float;
             items.push(item(if as_text { aggregate.cast(Type::String) } else { aggregate }));
         }
-        let output = if as_json { json() } else { csv() };
         let mut query = query(items, filter, None);
         query.group_by = keys.into_iter().map(|key| key.key).collect();
         Self { query, output, answer, counts_rows: false }
@@ -185,24 +186,24 @@ fn query(items: Vec<ProjectionItem>, filter: Option<Expr>, limit: Option<u64>) -
     }
 }
 
-fn json() -> OutputSerialization {
+pub(crate) fn json() -> OutputSerialization {
     OutputSerialization::Json { record_delimiter: "\n".to_owned() }
 }
 
 /// Returns the types of an answer in Arrow, if the store can send all of its columns in that way. It only applies to
 /// Parquet: values of CSV and JSON are sent as text, which the reader of such objects parses.
-fn arrow_output(
+pub(crate) fn arrow_output<'a>(
     profile: &StoreCapabilities,
     style: ColumnStyle,
-    answer: &Schema,
+    columns: impl Iterator<Item = &'a DataType>,
 ) -> Option<ArrowOutput> {
     /// Wider answers may exceed the length of a header.
     const MOST_COLUMNS: usize = 500;
-    if !offers_arrow(profile, style) || answer.fields().len() > MOST_COLUMNS {
+    if !offers_arrow(profile, style) {
         return None;
     }
-    let columns = answer.fields().iter().map(|field| arrow_type(field.data_type()));
-    Some(ArrowOutput { columns: columns.collect::<Option<_>>()?, compression: None })
+    let columns = columns.map(arrow_type).collect::<Option<Vec<_>>>()?;
+    (columns.len() <= MOST_COLUMNS).then_some(ArrowOutput { columns, compression: None })
 }
 
 /// Returns true if a store answers statements about objects of this style in Arrow.
@@ -235,7 +236,7 @@ fn output(style: ColumnStyle, answer: &Schema) -> OutputSerialization {
     csv()
 }
 
-fn csv() -> OutputSerialization {
+pub(crate) fn csv() -> OutputSerialization {
     OutputSerialization::Csv(CsvOutput::default())
 }
 

@@ -139,6 +139,15 @@ fn nothing(location: &Path, options: &GetOptions) -> Option<GetResult> {
     })
 }
 
+/// Returns the error for an answer of another length than its range.
+#[cold]
+fn short_answer(location: &Path, range: &Range<u64>, length: usize) -> Error {
+    let expected = range.end - range.start;
+    let source =
+        format!("{length} bytes of {location} arrived from {}, not {expected}", range.start);
+    Error::Generic { store: "S3", source: source.into() }
+}
+
 #[async_trait]
 impl ObjectStore for VersionPinnedStore {
     async fn put_opts(
@@ -188,7 +197,14 @@ impl ObjectStore for VersionPinnedStore {
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        coalesce_ranges(ranges, |range| self.get_range(location, range), self.gap).await
+        let fetch = |range: Range<u64>| async move {
+            let bytes = self.get_range(location, range.clone()).await?;
+            match bytes.len() as u64 == range.end - range.start {
+                true => Ok(bytes),
+                false => Err(short_answer(location, &range, bytes.len())),
+            }
+        };
+        coalesce_ranges(ranges, fetch, self.gap).await
     }
 
     fn delete_stream(

@@ -22,7 +22,7 @@ use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value;
 
 /// The most comparisons of a dictionary's values with those of a condition.
-const MOST_COMPARISONS: usize = 1 << 22;
+const MOST_COMPARISONS: usize = 1 << 18;
 
 /// Checks whether a condition requires a value that is not in the row group's dictionary. Returns the number of bytes
 /// read for that if so, and `None` if the row group must be read.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::pages::RowRanges;
+use super::pages::{self, RowRanges};
 use super::reader::{Chunks, ColumnBatch};
 use super::schema::ParquetFile;
 use crate::batch::Columns as _;
@@ -100,8 +100,15 @@ impl LateRows {
         }
         // Release its pages, which may be long, as may be the pages read next.
         self.batch.close();
-        (0..count.saturating_sub(passing.looked_at)).for_each(|row| passing.keep(row));
-        passing.kept
+        let looked_at = passing.looked_at;
+        let mut kept = passing.kept;
+        for range in pages::behind(rows, looked_at) {
+            match kept.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => kept.push(range),
+            }
+        }
+        kept
     }
 }
 

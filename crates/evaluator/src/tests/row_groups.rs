@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
+use bytes::Bytes;
+use parquet::file::metadata::ParquetMetaDataWriter;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
 use super::{Answer, Evaluation, request, write_parquet};
@@ -99,4 +102,24 @@ fn columns_beside_the_filter_are_read_only_where_a_row_passes() {
     assert!(filter < some && some < all / 4, "{filter} {some} {all}");
     let none = scanned("SELECT * FROM S3Object s WHERE s.k * 2 = 15");
     assert_eq!(none, filter);
+}
+
+/// A row group that claims to have more rows than its pages is refused at once.
+#[test]
+fn rows_that_are_not_there_take_no_time() {
+    let rows: Vec<_> = (0..600).map(|k| (k % 10, k.to_string(), None)).collect();
+    let object = write(&rows, 200, 50);
+    let file = SerializedFileReader::new(Bytes::from(object.clone())).unwrap();
+    for claimed in [201, 1_000_000_000_000, i64::MAX] {
+        let mut groups = file.metadata().row_groups().to_vec();
+        groups[0] = groups[0].clone().into_builder().set_num_rows(claimed).build().unwrap();
+        let footer = file.metadata().clone().into_builder().set_row_groups(groups).build();
+        let mut object = object.clone();
+        ParquetMetaDataWriter::new(&mut object, &footer).finish().unwrap();
+        let mut request = request("SELECT s.v FROM S3Object s WHERE s.k = 3");
+        request.input.format = InputFormat::Parquet;
+        let evaluation = Evaluation::prepare(&request, Arc::new(object)).unwrap();
+        let error = evaluation.run(&mut Answer::default()).unwrap_err();
+        assert_eq!(error.code, SelectErrorCode::ParquetParsingError, "{claimed}: {error:?}");
+    }
 }

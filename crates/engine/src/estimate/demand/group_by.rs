@@ -43,6 +43,8 @@ pub struct GroupByShape<'a> {
     pub group: Query,
     /// The columns of its answer for each group.
     pub width: usize,
+    /// True if GROUP BY is answered in Arrow.
+    pub in_arrow: bool,
     /// True if each group gets a statement of its own.
     pub one_by_one: bool,
     /// True if the states prove that there are no other groups.
@@ -56,8 +58,10 @@ pub struct GroupByShape<'a> {
 pub struct GroupByDemand {
     /// The scan that returns all rows for local grouping.
     scan: ScanDemand,
-    /// The format of the answers about groups.
+    /// The format of the answers about single groups.
     answer: AnswerFormat,
+    /// The format of the answer to GROUP BY.
+    clause_answer: AnswerFormat,
     /// Bytes of all files.
     bytes: f64,
     /// Bytes of a sampled row.
@@ -94,6 +98,11 @@ pub struct GroupByDemand {
     here: Terms,
 }
 
+/// The bytes of keys and states in Arrow as multiples of those of text: numbers have 8 or 16 bytes, and Zstandard makes
+/// about half a byte of a digit.
+const FIXED_WIDTH: f64 = 1.5;
+const COMPRESSED: f64 = 0.5;
+
 /// A sample pays if a file has at least this many times its rows.
 const WORTH_A_SAMPLE: f64 = 8.0;
 
@@ -110,6 +119,7 @@ impl GroupByDemand {
             one_by_one,
             exact,
             most,
+            in_arrow,
             ..
         } = *shape;
         let table = Table::from_scan(config, source, Some(options));
@@ -120,6 +130,7 @@ impl GroupByDemand {
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
         let scan = looking_up(scan, ServerIndexScan::estimate(config, source, options).as_ref());
         let answer = table.text_answer(columns);
+        let clause_answer = if in_arrow { table.answer(columns) } else { answer };
         let key_bytes = table.row_bytes(&shape.sampled);
         let group_bytes = table.group_bytes(partial);
         let (state_bytes, sums) = table.states(partial);
@@ -132,6 +143,7 @@ impl GroupByDemand {
         let all = Self {
             scan,
             answer,
+            clause_answer,
             bytes,
             key_bytes,
             terms,
@@ -195,7 +207,7 @@ impl GroupByDemand {
         self.scan.rows.as_f64() * self.scan.selectivity
     }
 
-    /// Returns the bytes of the keys and states of so many groups.
+    /// Returns the bytes of the keys and states of so many groups, as text.
     #[must_use]
     pub fn clause_bytes(&self, groups: f64) -> f64 {
         let rows = self.rows() / (groups * self.scan.objects.max(1) as f64).max(1.0);
@@ -239,11 +251,16 @@ impl GroupByDemand {
     #[must_use]
     pub fn clause(&self, groups: f64) -> Steps {
         let (files, rows) = (self.scan.objects as f64, self.scan.rows.as_f64().max(1.0));
+        let of_text = match self.clause_answer {
+            AnswerFormat::Csv | AnswerFormat::Json => 1.0,
+            AnswerFormat::Arrow => FIXED_WIDTH,
+            AnswerFormat::CompressedArrow => COMPRESSED,
+        };
         ScanDemand {
-            answer: self.answer,
+            answer: self.clause_answer,
             items: self.items,
             selectivity: (groups * files / rows).min(self.scan.selectivity),
-            bytes_per_returned_row: self.clause_bytes(groups) / groups.max(1.0),
+            bytes_per_returned_row: of_text * self.clause_bytes(groups) / groups.max(1.0),
             ..self.scan
         }
         .select_phase("groups")

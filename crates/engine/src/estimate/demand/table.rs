@@ -280,7 +280,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the format in which a statement's answer with these columns is sent; see [`Statement::scan`].
-    fn answer(&self, columns: &[usize]) -> AnswerFormat {
+    pub(super) fn answer(&self, columns: &[usize]) -> AnswerFormat {
         match self.style {
             ColumnStyle::Named if self.in_arrow && self.compressed => AnswerFormat::CompressedArrow,
             ColumnStyle::Named if self.in_arrow => AnswerFormat::Arrow,

@@ -19,12 +19,15 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::expressions::Column;
 use sluicegate_s3select::capabilities::{Exactness, Operation, TypeClass};
 use sluicegate_s3select::dialect::ast::Type;
+use sluicegate_s3select::request::OutputSerialization;
 
 use crate::context::choice::Reason;
 use crate::engine::explain::in_sql;
 use crate::operators::partial_state::{PartialStates, ScanAggregate, StateExpr};
 use crate::pushdown::predicate::ColumnStyle;
-use crate::pushdown::statement::{GroupKey, Statement, class, is_sendable};
+use crate::pushdown::statement::{
+    GroupKey, Statement, arrow_output, class, csv, is_sendable, json,
+};
 use crate::scan::s3_select::{Filter, S3SelectSource};
 
 /// A group-by as one statement.
@@ -100,6 +103,16 @@ impl ClauseQuery {
             keys.push((expr, name, wanted));
         }
         let style = source.format().style;
+        if keys.iter().all(|(_, _, wanted)| wanted.is_none()) {
+            // Without GROUP BY the store answers even if there are no rows.
+            columns.push(StateExpr::rows());
+        }
+        let mut types = Vec::new();
+        for (expr, _, _) in keys.iter().filter(|(_, _, wanted)| wanted.is_some()) {
+            types.push(expr.data_type(&table)?);
+        }
+        types.extend(columns.iter().map(|column| column.data_type().clone()));
+        let arrow = arrow_output(source.profile(), style, types.iter());
         let mut text = columns.iter().any(StateExpr::is_text);
         for (expr, _, wanted) in &keys {
             // A CSV field is sent as text in the same form as in a scan.
@@ -108,7 +121,12 @@ impl ClauseQuery {
             text |=
                 wanted.is_some() && !as_is && class(&expr.data_type(&table)?) == TypeClass::String;
         }
-        let json = text || style == ColumnStyle::Member;
+        let output = match arrow {
+            Some(arrow) => OutputSerialization::Arrow(arrow),
+            None if text || style == ColumnStyle::Member => json(),
+            None => csv(),
+        };
+        let json = matches!(output, OutputSerialization::Json { .. });
         let (mut sent, mut fields, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         let mut table_keys = Vec::new();
         for (expr, name, wanted) in &keys {
@@ -128,16 +146,12 @@ impl ClauseQuery {
             fields.push(field.with_name(format!("_{}", sent.len() + 1)));
             sent.push(key);
         }
-        if sent.is_empty() {
-            // Without GROUP BY the store answers even if there are no rows.
-            columns.push(StateExpr::rows());
-        }
         let first = sent.len();
         sources.extend(states.iter().map(|state| Source::Answer(first + state)));
         fields.extend(columns.iter().zip(first..).map(|(column, number)| column.field(number)));
         let items = columns.iter().map(|column| column.over(None)).collect();
         let answer = Arc::new(Schema::new(fields));
-        let statement = Statement::groups(sent, items, source.store_filter(), answer, json);
+        let statement = Statement::groups(sent, items, source.store_filter(), answer, output);
         Ok(Ok(Self {
             statement,
             keys: table_keys,
@@ -323,7 +337,7 @@ mod tests {
         ]));
         let answer = Arc::new(answer);
         let query = ClauseQuery {
-            statement: Statement::groups(Vec::new(), Vec::new(), None, Arc::clone(&answer), false),
+            statement: Statement::groups(Vec::new(), Vec::new(), None, Arc::clone(&answer), csv()),
             keys: Vec::new(),
             states: 1..2,
             sources: vec![Source::Answer(0), Source::Answer(1)],

@@ -42,6 +42,7 @@ use datafusion::physical_plan::{
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use sluicegate_guards::no_children;
+use sluicegate_s3select::request::OutputSerialization;
 
 use self::clause::ClauseQuery;
 use self::local_group_by::Rows;
@@ -280,6 +281,12 @@ impl S3GroupByExec {
             Query::Clause(_) => (false, true),
             Query::Cases(cases) => (cases.form() == GroupFilterForm::Where, cases.is_exact()),
         };
+        let in_arrow = match &self.query {
+            Query::Clause(clause) => {
+                matches!(clause.statement().output, OutputSerialization::Arrow(_))
+            }
+            Query::Cases(_) => false,
+        };
         Ok(GroupByShape {
             config: &self.config,
             source,
@@ -288,6 +295,7 @@ impl S3GroupByExec {
             sampled,
             group,
             width,
+            in_arrow,
             one_by_one,
             exact,
             most: if one_by_one { MOST_STATEMENTS } else { MOST_GROUPS },

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::execution::TaskContext;
@@ -167,7 +168,7 @@ impl RunClause {
                 Ok(None) => return Ok(Ok(states)),
                 Err(error) => return refused(error),
             };
-            bytes += batch.get_array_memory_size();
+            bytes += batch.columns().iter().map(|column| held_bytes(column)).sum::<usize>();
             if bytes > MOST_BYTES {
                 return Ok(Err("there are too many groups".to_owned()));
             }
@@ -176,5 +177,15 @@ impl RunClause {
                 Err(malformed) => return Ok(Err(malformed)),
             }
         }
+    }
+}
+
+/// Returns the bytes of a column of an answer. The columns of a batch in Arrow share their memory.
+fn held_bytes(column: &ArrayRef) -> usize {
+    let all = column.get_array_memory_size();
+    match column.data_type() {
+        // Its texts are not among the bytes of a slice.
+        DataType::Utf8View => all,
+        _ => column.to_data().get_slice_memory_size().unwrap_or(all),
     }
 }
