@@ -71,6 +71,9 @@ impl Batches {
             }
             let batch = batch?;
             self.read += batch.as_ref().map_or(0, RecordBatch::num_rows);
+            if batch.is_none() && !pages::behind(&self.rows, self.read).is_empty() {
+                return Err(parquet_error("a row group has fewer rows than its footer declares"));
+            }
             return Ok(batch);
         }
     }
