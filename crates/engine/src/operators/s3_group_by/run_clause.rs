@@ -168,7 +168,7 @@ impl RunClause {
                 Ok(None) => return Ok(Ok(states)),
                 Err(error) => return refused(error),
             };
-            bytes += batch.columns().iter().map(|column| held_bytes(column)).sum::<usize>();
+            bytes += batch.columns().iter().map(held_bytes).sum::<usize>();
             if bytes > MOST_BYTES {
                 return Ok(Err("there are too many groups".to_owned()));
             }
