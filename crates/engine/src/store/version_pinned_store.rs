@@ -144,7 +144,7 @@ fn nothing(location: &Path, options: &GetOptions) -> Option<GetResult> {
 fn short_answer(location: &Path, range: &Range<u64>, length: usize) -> Error {
     let expected = range.end - range.start;
     let source =
-        format!("{length} bytes of {location} arrived from {}, not {expected}", range.start);
+        format!("of {expected} bytes of {location} from byte {}, {length} arrived", range.start);
     Error::Generic { store: "S3", source: source.into() }
 }
 
@@ -259,6 +259,7 @@ mod tests {
     use object_store::{GetRange, ObjectStoreExt};
 
     use super::*;
+    use crate::context::read_layer::{Layered, ReadLayer};
 
     async fn put(store: &dyn ObjectStore, bytes: &'static str) {
         store.put(&Path::from("a"), bytes.into()).await.unwrap();
@@ -320,5 +321,38 @@ mod tests {
         assert_eq!(get(&store, 0).await.unwrap(), "one");
         put(&store, "two").await;
         assert_eq!(get(&store, 0).await.unwrap(), "two");
+    }
+
+    /// Leaves out the last byte of every answer.
+    #[derive(Debug)]
+    struct Shortened;
+
+    #[async_trait]
+    impl ReadLayer for Shortened {
+        async fn get(
+            &self,
+            inner: &dyn ObjectStore,
+            location: &Path,
+            options: GetOptions,
+        ) -> Result<GetResult> {
+            let GetResult { payload, meta, range, attributes } =
+                inner.get_opts(location, options).await?;
+            drop(payload);
+            let bytes = Bytes::from(vec![0; (range.end - range.start) as usize - 1]);
+            let payload = futures::stream::once(async { Ok(bytes) }).boxed();
+            Ok(GetResult { payload: GetResultPayload::Stream(payload), meta, range, attributes })
+        }
+    }
+
+    #[tokio::test]
+    async fn ranges_that_arrive_short_are_an_error() {
+        let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        put(inner.as_ref(), "some bytes").await;
+        let whole = one(Arc::clone(&inner)).get_ranges(&Path::from("a"), &[1..3, 5..9]).await;
+        assert_eq!(whole.unwrap(), ["om", "byte"]);
+        let short = one(Arc::new(Layered::new(inner, Shortened)));
+        let error =
+            short.get_ranges(&Path::from("a"), &[1..3, 8..10]).await.unwrap_err().to_string();
+        assert!(error.contains("of 9 bytes of a from byte 1, 8 arrived"), "{error}");
     }
 }
