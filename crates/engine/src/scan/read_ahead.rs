@@ -123,7 +123,7 @@ impl AheadReader {
                     fetched.ok()
                 })
             }
-            // Other columns of the row group before the one that is read ahead.
+            // Another row group is wanted. Other columns of the last one do not stop the task.
             Ahead::Reading(..) if group != self.last => None,
             other => {
                 self.ahead = other;

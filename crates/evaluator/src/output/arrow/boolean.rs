@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, BooleanBufferBuilder, NullBufferBuilder};
 
 use super::super::Item;
-use super::column::{Column, Taken, put_decoded};
+use super::column::{Column, Taken, put_absent, put_decoded};
 use crate::batch::Codes;
-use crate::vector::{Data, Tag, Truth, Vector};
+use crate::vector::{Data, Truth, Vector};
 use sluicegate_s3select::value::Value;
 
 /// Collects truth values.
@@ -40,13 +40,7 @@ impl Column for BooleanColumn {
     fn put_typed(&mut self, vector: &Vector, rows: Taken<'_>, _: &[u8], _: usize) -> Option<()> {
         match &vector.data {
             Data::Bool(truths) => rows.iter().for_each(|row| self.put_truth(truths[row])),
-            _ => rows.iter().try_for_each(|row| match vector.tag(row) {
-                Tag::Present => None,
-                Tag::Null | Tag::Missing => {
-                    self.put_truth(Truth::Null);
-                    Some(())
-                }
-            })?,
+            _ => put_absent(vector, rows, || self.put_truth(Truth::Null))?,
         }
         Some(())
     }

@@ -4,7 +4,7 @@ use arrow::array::ArrayRef;
 
 use super::super::Item;
 use crate::batch::Codes;
-use crate::vector::{Data, Vector};
+use crate::vector::{Data, Tag, Vector};
 
 /// The rows of a batch that a column takes, in the order of the answer.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +98,21 @@ pub(super) fn put_vector(
         Data::Dynamic(values) => rows.iter().try_for_each(|row| put(&values[row])),
         _ => column.put_typed(vector, rows, block, most),
     }
+}
+
+/// Appends rows without a value. Returns `None` if one of them has a value.
+pub(super) fn put_absent(
+    vector: &Vector,
+    rows: Taken<'_>,
+    mut put_null: impl FnMut(),
+) -> Option<()> {
+    rows.iter().try_for_each(|row| match vector.tag(row) {
+        Tag::Present => None,
+        Tag::Null | Tag::Missing => {
+            put_null();
+            Some(())
+        }
+    })
 }
 
 /// Appends coded values as if they were not coded.

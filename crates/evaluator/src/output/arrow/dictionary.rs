@@ -7,10 +7,10 @@ use arrow::datatypes::UInt16Type;
 
 use super::super::Item;
 use super::MAX_ROWS;
-use super::column::{Column, Taken, put_decoded};
+use super::column::{Column, Taken, put_absent, put_decoded};
 use super::text::TextColumn;
 use crate::batch::Codes;
-use crate::vector::{Data, Tag, Vector};
+use crate::vector::{Data, Vector};
 use sluicegate_s3select::value::Value;
 
 /// Stands for a text that is not in the dictionary of the record batch.
@@ -114,13 +114,7 @@ impl Column for DictionaryColumn {
         most: usize,
     ) -> Option<()> {
         let Data::Text(spans, _) = &vector.data else {
-            return rows.iter().try_for_each(|row| match vector.tag(row) {
-                Tag::Present => None,
-                Tag::Null | Tag::Missing => {
-                    self.put_null();
-                    Some(())
-                }
-            });
+            return put_absent(vector, rows, || self.put_null());
         };
         let mut present = Vec::with_capacity(rows.len());
         for row in rows.iter() {

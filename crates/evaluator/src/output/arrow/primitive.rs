@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, NullBufferBuilder, PrimitiveArray};
 use arrow::datatypes::DataType;
 
 use super::super::Item;
-use super::column::{Column, Taken, put_decoded, put_vector};
+use super::column::{Column, Taken, put_absent, put_decoded, put_vector};
 use super::conversion::{Conversion, Native};
 use crate::batch::Codes;
 use crate::vector::{Data, Tag, Tags, Vector};
@@ -139,13 +139,7 @@ impl<C: Conversion> Column for PrimitiveColumn<C> {
             Data::Timestamp(times) => self.extend(times, tags, rows, |to, time| to.timestamp(time)),
             // These may be absent in all rows.
             Data::Bool(_) | Data::Text(..) | Data::Constant(_) | Data::Dynamic(_) => {
-                rows.iter().try_for_each(|row| match vector.tag(row) {
-                    Tag::Present => None,
-                    Tag::Null | Tag::Missing => {
-                        self.put_null();
-                        Some(())
-                    }
-                })
+                put_absent(vector, rows, || self.put_null())
             }
         }
     }

@@ -6,9 +6,9 @@ use arrow::array::{ArrayRef, NullBufferBuilder, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer};
 
 use super::super::{Item, MAX_ROW_BYTES};
-use super::column::{Column, Taken, put_decoded};
+use super::column::{Column, Taken, put_absent, put_decoded};
 use crate::batch::Codes;
-use crate::vector::{Data, Span, Tag, Vector};
+use crate::vector::{Data, Span, Vector};
 use sluicegate_s3select::value::Value;
 
 /// Texts up to this length are copied with a fixed length, in a few instructions.
@@ -184,13 +184,7 @@ impl Column for TextColumn {
         most: usize,
     ) -> Option<()> {
         let Data::Text(spans, heap) = &vector.data else {
-            return rows.iter().try_for_each(|row| match vector.tag(row) {
-                Tag::Present => None,
-                Tag::Null | Tag::Missing => {
-                    self.end(false);
-                    Some(())
-                }
-            });
+            return put_absent(vector, rows, || self.end(false));
         };
         let before = self.offsets.len() - 1;
         self.copy(rows.iter().map(|row| spans[row]), heap.bytes(block), most)?;
