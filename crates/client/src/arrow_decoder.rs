@@ -296,7 +296,7 @@ impl ArrowDecoder {
         let bytes = lengths.iter().sum();
         let mut sent = lengths.into_iter();
         let mut next = |least: usize| match sent.next() {
-            Some(length) if length >= least => Ok(()),
+            Some(length) if length >= least => Ok(length),
             _ => Err(invalid("a buffer is missing or shorter than its rows")),
         };
         for (node, field) in nodes.into_iter().zip(columns) {
@@ -308,11 +308,15 @@ impl ArrowDecoder {
             match field.data_type() {
                 DataType::Boolean => next(rows.div_ceil(8))?,
                 DataType::Utf8 => {
-                    next(if rows > 0 { (rows + 1) * size_of::<i32>() } else { 0 })?;
-                    next(0)?;
+                    let offsets = next(if rows > 0 { (rows + 1) * size_of::<i32>() } else { 0 })?;
+                    // `arrow-data` panics on a part of an offset.
+                    if !offsets.is_multiple_of(size_of::<i32>()) {
+                        return Err(invalid("a buffer of offsets has a part of one"));
+                    }
+                    next(0)?
                 }
                 of => next(rows * of.primitive_width().unwrap_or(0))?,
-            }
+            };
         }
         match sent.next() {
             None => Ok(bytes),
@@ -583,6 +587,37 @@ mod tests {
             prop_assert!(decode(&header, &bytes, &[], 8).is_err());
         }
 
+        /// A store that names wrong sizes gets an error, or other rows, never a panic.
+        #[test]
+        fn no_size_makes_it_panic(
+            rows in rows(),
+            changes in prop::collection::vec((any::<usize>(), any::<usize>(), -9_i64..9), 1..4),
+            zstd in any::<bool>(),
+        ) {
+            let header = if zstd { format!("{HEADER};compression=zstd") } else { HEADER.to_owned() };
+            let bytes = stream(&[batch(&rows)], zstd.then_some(CompressionType::ZSTD));
+            let mut messages = messages(&bytes);
+            let length = messages.len();
+            for (message, at, change) in changes {
+                let (head, message) = &mut messages[message % length];
+                // A table, or the sizes before compressed buffers.
+                let numbers = if at % 4 == 0 { &mut message[*head..] } else { &mut message[8..*head] };
+                let small: Vec<_> = (0..numbers.len().saturating_sub(7))
+                    .step_by(4)
+                    .filter_map(|at| {
+                        let number = i64::from_le_bytes(numbers[at..at + 8].try_into().unwrap());
+                        (0..1 << 16).contains(&number).then_some((at, number))
+                    })
+                    .collect();
+                if !small.is_empty() {
+                    let (at, number) = small[at / 4 % small.len()];
+                    numbers[at..at + 8].copy_from_slice(&(number + change).to_le_bytes());
+                }
+            }
+            let bytes: Vec<u8> = messages.into_iter().flat_map(|(_, bytes)| bytes).collect();
+            let _ = decode(&header, &bytes, &[], 8);
+        }
+
         #[test]
         fn no_text_is_a_stream(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(decode(HEADER, &bytes, &[], 8).is_err());
@@ -637,6 +672,7 @@ mod tests {
         check_forged(|bytes| replace(bytes, 800, 792), short);
         check_forged(|bytes| replace(bytes, 13, 0), short);
         check_forged(|bytes| replace(bytes, 100, 101), short);
+        check_forged(|bytes| replace(bytes, 404, 405), "a buffer of offsets has a part of one");
         check_forged(|bytes| replace(bytes, 100, -1), "it has a size of -1");
         check_forged(|bytes| replace(bytes, 100, i64::MAX), "it has a size of");
         check_forged(|bytes| replace(bytes, 800, i64::MAX), "it has a size of");
