@@ -10,7 +10,7 @@ use crate::cli::{good, sluice};
 
 #[test]
 fn the_demo_shows_equal_answers_and_leaves_nothing() {
-    for format in ["csv", "parquet"] {
+    for format in ["csv", "json", "parquet"] {
         let folder = tempfile::tempdir().unwrap();
         let mut demo = sluice(&["demo", "--scale", "0.001", "--format", format]);
         let shown = good(demo.env("TMPDIR", folder.path()));

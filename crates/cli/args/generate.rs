@@ -148,6 +148,8 @@ pub(crate) enum DataFormat {
     /// Comma-separated with a header line
     #[default]
     Csv,
+    /// A JSON object per line
+    Json,
     /// Parquet, compressed with Snappy
     Parquet,
 }
@@ -157,6 +159,7 @@ impl DataFormat {
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Csv => "CSV",
+            Self::Json => "JSON",
             Self::Parquet => "Parquet",
         }
     }
@@ -166,6 +169,7 @@ impl From<DataFormat> for Format {
     fn from(format: DataFormat) -> Self {
         match format {
             DataFormat::Csv => Self::csv(),
+            DataFormat::Json => Self::Json,
             DataFormat::Parquet => Self::parquet(),
         }
     }

@@ -116,7 +116,7 @@ Examples:
   sluice demo --scale 1 --link 100mbit
       Ten times the data behind a tenth of the link.
   sluice demo --format parquet
-      The same over Parquet.
+      The same over Parquet; json: over lines of JSON.
   sluice demo --keep
       Keep the data, and print the commands that serve and query it.
   sluice demo --svg demo.svg

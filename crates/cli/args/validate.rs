@@ -15,7 +15,7 @@ Examples:
   sluice validate --hardware local-1gbit --link 1gbit --latency 0ms
       How good the predictions of a profile are that was not calibrated.
   sluice validate --format parquet
-      Over Parquet instead of CSV.
+      Over Parquet instead of CSV; json: over lines of JSON.
   sluice validate --trials csv > trials.csv
       Every trial as a line; the summary is on stderr.
 

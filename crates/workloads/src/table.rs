@@ -4,6 +4,7 @@ use std::fmt::{Debug, Display};
 use std::io;
 
 use arrow::datatypes::{DataType, SchemaRef};
+use arrow::json::LineDelimitedWriter;
 use arrow::record_batch::RecordBatchReader;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -77,7 +78,7 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
     /// Returns the statement that registers this table with DataFusion.
     ///
     /// `location` is the folder with the table's objects and ends in a slash: `s3://bucket/tpch/sf1/csv/nation/`.
-    /// Columns are declared for CSV only, as Parquet files contain them.
+    /// Columns are declared for text, as Parquet files contain them.
     fn create_external_table(self, format: &Format, location: &str) -> String {
         // A quote in a SQL string is doubled.
         let location = location.replace('\'', "''");
@@ -85,6 +86,10 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
             Format::Csv { header } => format!(
                 "CREATE EXTERNAL TABLE {self} ({}) STORED AS CSV LOCATION '{location}' \
                  OPTIONS ('format.has_header' '{header}')",
+                self.columns_sql(),
+            ),
+            Format::Json => format!(
+                "CREATE EXTERNAL TABLE {self} ({}) STORED AS JSON LOCATION '{location}'",
                 self.columns_sql(),
             ),
             Format::Parquet { .. } => {
@@ -114,6 +119,16 @@ impl<T: DataTable> Share<T> {
     #[must_use]
     pub fn whole(table: T, scale: f64, seed: T::Seed) -> Self {
         Self { table, scale, seed, index: 0, count: 1 }
+    }
+
+    /// Writes the rows as JSON, an object per line.
+    pub(crate) fn write_json(self, out: &mut PartWriter) -> io::Result<()> {
+        for batch in T::batches(self) {
+            let batch = batch.map_err(io::Error::other)?;
+            LineDelimitedWriter::new(&mut *out).write(&batch).map_err(io::Error::other)?;
+            out.count(batch.num_rows() as u64);
+        }
+        Ok(())
     }
 
     /// Writes the rows as Parquet without an Arrow schema in the footer, so that every reader uses Parquet's own

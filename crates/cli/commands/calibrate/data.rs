@@ -6,6 +6,8 @@ use arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch,
 use arrow::csv::WriterBuilder;
 use arrow::json::LineDelimitedWriter;
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 use sluicegate_costmodel::{Bytes, Format, Rows};
 
 use crate::failure::Result;
@@ -60,6 +62,8 @@ pub(super) struct Object {
     pub(super) format: Format,
     pub(super) rows: Rows,
     pub(super) contents: Vec<u8>,
+    /// Bytes of each column of Parquet as it is stored, in the order of [`COLUMNS`]. Empty for text.
+    chunks: Vec<Bytes>,
 }
 
 impl Object {
@@ -76,6 +80,7 @@ impl Object {
         seed: u64,
     ) -> Result<Self> {
         let batch = rows_of(columns, rows, seed)?;
+        let mut chunks = Vec::new();
         let contents = match format {
             Format::Csv => {
                 let mut writer = WriterBuilder::new().with_header(false).build(Vec::new());
@@ -89,12 +94,27 @@ impl Object {
                 writer.into_inner()
             }
             Format::Parquet => {
-                let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None)?;
+                let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+                let properties = Some(properties.build());
+                let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), properties)?;
                 writer.write(&batch)?;
+                let metadata = writer.finish()?;
+                chunks = (0..columns.len())
+                    .map(|at| {
+                        let groups = metadata.row_groups().iter();
+                        Bytes(groups.map(|it| it.column(at).compressed_size() as u64).sum())
+                    })
+                    .collect();
                 writer.into_inner()?
             }
         };
-        Ok(Self { name, format, rows: Rows(rows), contents })
+        Ok(Self { name, format, rows: Rows(rows), contents, chunks })
+    }
+
+    /// Returns the bytes that a reader of some columns parses: all of text, and chunks of Parquet.
+    pub(super) fn bytes_of(&self, columns: &[&str]) -> Bytes {
+        let of = COLUMNS.iter().zip(&self.chunks).filter(|((name, _), _)| columns.contains(name));
+        if self.format == Format::Parquet { of.map(|(_, bytes)| *bytes).sum() } else { self.size() }
     }
 
     pub(super) fn size(&self) -> Bytes {

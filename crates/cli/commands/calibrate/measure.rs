@@ -169,15 +169,11 @@ impl Bench {
             }
             Trial::Select(statement) => self.statement(statement, 1).await,
             Trial::Selects { lanes, statement } => self.statement(statement, *lanes).await,
-            Trial::Parse { name, columns, sql } => {
+            Trial::Parse { name, bytes, values, sql } => {
                 let mut objects = self.data.objects().chain([&self.data.answer]);
                 let Some(object) = objects.find(|it| it.name == *name) else { return Ok(REFUSED) };
-                let values = object.rows.as_f64() * f64::from(*columns);
-                let asked = MeasuredOperation::Parse {
-                    format: object.format,
-                    bytes: object.size(),
-                    values,
-                };
+                let (format, bytes, values) = (object.format, *bytes, *values);
+                let asked = MeasuredOperation::Parse { format, bytes, values };
                 Ok(timed(asked, self.on_each_core(sql).await?))
             }
             Trial::Aggregate { sql, here } => {

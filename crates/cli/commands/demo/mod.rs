@@ -133,7 +133,7 @@ fn typed(args: &DemoArgs) -> String {
         typed += &format!(" --link '{}'", link_words(args.link));
     }
     if args.format != DataFormat::default() {
-        typed += " --format parquet";
+        typed += &format!(" --format {}", args.format.title().to_lowercase());
     }
     typed
 }

@@ -276,26 +276,29 @@ impl Fitting<'_> {
         });
     }
 
-    /// Fits parsing of bytes in memory: bytes / rate of their format, plus values · time of each for text.
+    /// Fits parsing of bytes in memory: bytes / rate of their format, plus values · time of each, of text or of
+    /// Parquet.
     fn parsing(&mut self) {
-        let mut equations = Equations::new(4);
+        let mut equations = Equations::new(5);
         for (asked, seconds) in self.times() {
             let MeasuredOperation::Parse { format: this, bytes, values } = asked else { continue };
             let of = |format: Format| if *this == format { bytes.as_f64() } else { 0.0 };
-            let values = if *this == Format::Parquet { 0.0 } else { *values };
-            let amounts = [of(Format::Csv), of(Format::Json), of(Format::Parquet), values];
+            let [text, decoded] =
+                if *this == Format::Parquet { [0.0, *values] } else { [*values, 0.0] };
+            let amounts = [of(Format::Csv), of(Format::Json), of(Format::Parquet), text, decoded];
             equations.push(&amounts, seconds, seconds);
         }
         let found = equations.solve();
-        let [csv, json, parquet, value] = std::array::from_fn(|at| found[at]);
+        let [csv, json, parquet, value, decoded] = std::array::from_fn(|at| found[at]);
         self.rate("client.csv_bytes_per_second", csv, |it| &mut it.client.csv_bytes_per_second);
         self.rate("client.json_bytes_per_second", json, |it| &mut it.client.json_bytes_per_second);
         self.rate("client.parquet_bytes_per_second", parquet, |it| {
             &mut it.client.parquet_bytes_per_second
         });
-        // The rate of Parquet covers its values.
-        self.fit.hardware.client.per_decoded_value = None;
         self.some_duration("client.value_seconds", value, |it| &mut it.client.per_value);
+        self.some_duration("client.decoded_value_seconds", decoded, |it| {
+            &mut it.client.per_decoded_value
+        });
     }
 
     /// Fits aggregation of rows in memory: arithmetic, updates and keys · time of each. The fixed time of a query is
@@ -532,7 +535,9 @@ mod tests {
         all.push(MeasuredOperation::Select(ScanWork { constants: 100_000, ..plain }));
         all.push(MeasuredOperation::Select(ScanWork { answered: each.rows.as_f64(), ..plain }));
         for format in [Format::Csv, Format::Json, Format::Parquet] {
-            for (mib, values) in [(1, 30_000.0), (8, 60_000.0), (8, 900_000.0)] {
+            // A value of Parquet may take a byte.
+            let least = if format == Format::Parquet { 1 } else { 8 };
+            for (mib, values) in [(1, 30_000.0), (8, 60_000.0), (least, 900_000.0)] {
                 all.push(MeasuredOperation::Parse { format, bytes: Bytes::mib(mib), values });
             }
         }
@@ -608,10 +613,11 @@ mod tests {
             }
             MeasuredOperation::Parse { format, bytes, values } => {
                 let value = match format {
-                    Format::Csv | Format::Json => truth.client.per_value.unwrap_or_default(),
-                    Format::Parquet => Duration::ZERO,
+                    Format::Csv | Format::Json => truth.client.per_value,
+                    Format::Parquet => truth.client.per_decoded_value,
                 };
-                bytes.as_f64() / truth.parse_rate(*format).0 + values * value.as_secs_f64()
+                let value = value.unwrap_or_default().as_secs_f64();
+                bytes.as_f64() / truth.parse_rate(*format).0 + values * value
             }
             MeasuredOperation::Aggregate { here } => truth.client.evaluating(*here),
             MeasuredOperation::Small { objects } => {
@@ -644,6 +650,7 @@ mod tests {
         truth.client.per_request = Some(Duration::from_micros(40));
         truth.client.receive_bytes_per_second = Some(BytesPerSecond(1.7e9));
         truth.client.per_value = Some(Duration::from_nanos(14));
+        truth.client.per_decoded_value = Some(Duration::from_nanos(6));
         truth.client.per_term = Some(Duration::from_nanos(5));
         truth.client.per_update = Some(Duration::from_nanos(3));
         truth.client.per_key = Some(Duration::from_nanos(21));
@@ -691,6 +698,7 @@ mod tests {
             ("receive", client.receive_bytes_per_second.map_or(f64::NAN, |it| it.0)),
             ("request", time(client.per_request)),
             ("parse value", time(client.per_value)),
+            ("decode value", time(client.per_decoded_value)),
             ("term here", time(client.per_term)),
             ("update here", time(client.per_update)),
             ("key here", time(client.per_key)),

@@ -55,7 +55,7 @@ pub enum MeasuredOperation {
     Parse {
         /// The format of the object.
         format: Format,
-        /// The bytes of the object.
+        /// The bytes of the object, or of the column chunks that are needed.
         bytes: Bytes,
         /// The number of values that are needed.
         values: f64,

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use arrow::array::RecordBatch;
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::SchemaRef;
+use arrow::json::ReaderBuilder;
 use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use object_store::local::LocalFileSystem;
@@ -84,6 +85,16 @@ fn csv_holds_the_rows() {
     for (table, objects) in objects(&request(0.01, &Table::ALL, Format::csv(), 1)) {
         let read = read_csv(&table.schema(), &objects[0], true);
         assert_eq!(read, expected(table, 0.01), "{table}");
+    }
+}
+
+#[test]
+fn json_holds_the_rows() {
+    for (table, objects) in objects(&request(0.002, &Table::ALL, Format::Json, 1)) {
+        let reader = ReaderBuilder::new(table.schema()).build(&objects[0][..]).unwrap();
+        let batches: Vec<_> = reader.map(Result::unwrap).collect();
+        let read = concat_batches(&table.schema(), &batches).unwrap();
+        assert_eq!(read, expected(table, 0.002), "{table}");
     }
 }
 
