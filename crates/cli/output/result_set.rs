@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::csv;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use arrow::json;
 use clap::ValueEnum;
 use datafusion::execution::SendableRecordBatchStream;
@@ -296,13 +296,25 @@ async fn write_parquet(
     file: &mut File,
 ) -> Result<u64> {
     let mut rows = 0;
+    let first = stream.try_next().await?;
+    let schema = first.as_ref().map_or(Arc::clone(&schema), |batch| with_types(&schema, batch));
     let mut writer = ArrowWriter::try_new(file, schema, None)?;
-    while let Some(batch) = stream.try_next().await? {
+    let mut next = first;
+    while let Some(batch) = next {
         rows += batch.num_rows() as u64;
         writer.write(&batch)?;
+        next = stream.try_next().await?;
     }
     writer.close()?;
     Ok(rows)
+}
+
+/// Returns the schema with the types of a batch: DataFusion may compute a decimal with more digits than it declared.
+fn with_types(schema: &Schema, batch: &RecordBatch) -> SchemaRef {
+    let fields = schema.fields().iter().zip(batch.columns());
+    let fields = fields
+        .map(|(field, column)| field.as_ref().clone().with_data_type(column.data_type().clone()));
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
 fn count(batches: &[RecordBatch]) -> u64 {
