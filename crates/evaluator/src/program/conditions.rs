@@ -10,7 +10,7 @@ use sluicegate_s3select::value::Value;
 /// The most conditions that row groups and pages are compared with.
 const MOST_CONDITIONS: usize = 64;
 
-/// The most members of IN that are compared with bounds and dictionaries.
+/// The most values that a column equals one of, by IN or OR, to be compared with bounds and dictionaries.
 const MOST_VALUES: usize = 1_000;
 
 /// The condition `column op value`, which must be TRUE for one of the values if a row is to match.
@@ -19,12 +19,12 @@ pub(crate) struct Condition {
     /// The column's index in its reader.
     pub(crate) column: usize,
     pub(crate) op: BinaryOp,
-    /// One value, or the members of IN.
+    /// One value, or those of IN or OR.
     pub(crate) values: Vec<Value>,
 }
 
 impl Program {
-    /// Returns the comparisons of columns with constants that every matching row meets; IN stands for `=`. There are
+    /// Returns the comparisons of columns with constants that every matching row meets; IN and OR stand for `=`. There are
     /// none if the filter can fail, because skipping a row must not hide its error.
     pub(crate) fn conditions(&self, filter: NodeId) -> Vec<Condition> {
         let mut conditions = Vec::new();
@@ -72,15 +72,46 @@ impl Program {
                     add(Condition { column, op: *op, values }, conditions);
                 }
             }
-            Op::In { arg, members, .. } if members.len() <= MOST_VALUES => {
-                if let Op::Column(column) = self.op(*arg) {
-                    let known = members.iter().map(|Constant(value)| value);
-                    let values = known.filter(|value| !value.is_null()).cloned().collect();
-                    add(Condition { column: column.index, op: BinaryOp::Eq, values }, conditions);
+            Op::In { .. } | Op::Or(..) => {
+                let mut values = Vec::new();
+                if let Some(column) = self.one_of(id, &mut values) {
+                    add(Condition { column, op: BinaryOp::Eq, values }, conditions);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Returns the column that equals one of the values if this node is TRUE, and adds these values: of `=`, of IN,
+    /// and of OR between them.
+    fn one_of(&self, id: NodeId, values: &mut Vec<Value>) -> Option<usize> {
+        let column = match self.op(id) {
+            Op::Compare { op: BinaryOp::Eq, left, right } => {
+                let (Op::Column(column), Some(value)) = (self.op(*left), self.constant(*right))
+                else {
+                    return None;
+                };
+                if !value.is_null() {
+                    values.push(value.clone());
+                }
+                column.index
+            }
+            Op::In { arg, members, .. } if members.len() <= MOST_VALUES => {
+                let Op::Column(column) = self.op(*arg) else { return None };
+                let known = members.iter().map(|Constant(value)| value);
+                values.extend(known.filter(|value| !value.is_null()).cloned());
+                column.index
+            }
+            Op::Or(left, right) => {
+                let column = self.one_of(*left, values)?;
+                if self.one_of(*right, values)? != column {
+                    return None;
+                }
+                column
+            }
+            _ => return None,
+        };
+        (values.len() <= MOST_VALUES).then_some(column)
     }
 
     fn cannot_fail(&self, id: NodeId) -> bool {
