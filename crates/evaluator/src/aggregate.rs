@@ -245,9 +245,12 @@ impl State {
     ) -> Result<usize, (usize, SelectError)> {
         let mut bytes = 0;
         let pairs = rows.iter().map(|(row, state)| (*row as usize, *state as usize));
-        let present = pairs.clone().filter(|(row, _)| vector.tag(*row) == Tag::Present);
+        // The tags of numbers.
+        let present = pairs.clone().filter(|(row, _)| vector.tags.get(*row) == Tag::Present);
         match (function, &vector.data) {
-            (Aggregate::Count, _) => present.for_each(|(_, state)| states[state].count += 1),
+            (Aggregate::Count, _) => pairs
+                .filter(|(row, _)| vector.tag(*row) == Tag::Present)
+                .for_each(|(_, state)| states[state].count += 1),
             (Aggregate::Sum | Aggregate::Avg, Data::Int(ints)) => {
                 present.for_each(|(row, state)| states[state].sum_int(ints[row]));
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::aggregate::State;
 use super::batch::{BatchReader, Columns};
 use super::cancellation::Cancellation;
-use super::group_by::Groups;
+use super::group_by::{Groups, Keys};
 use super::output::{Fields, RowWriter};
 use super::program::{Machine, NodeId, Program, is_too_much_text};
 use super::result_rows::{answer_groups, hand_on, write_items};
@@ -14,7 +14,6 @@ use super::selection::Selection;
 use super::sink::{Outbox, Sink, Stats};
 use super::statement::{AggregateRows, Answer, Item, Statement};
 use super::states::States;
-use super::vector::Vector;
 use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
@@ -330,11 +329,18 @@ impl Execution {
         else {
             return Ok(Outcome::More);
         };
-        let args = calls.iter().filter_map(|(_, arg)| *arg);
-        let nodes = keys.iter().copied().chain(args);
         let cancellation = machine.cancellation().clone();
-        let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
-        let keys: Vec<&Vector> = keys.iter().map(|key| values.get(*key)).collect();
+        let program = &statement.program;
+        let codes = keys.iter().map(|key| reader.codes(program.column(*key)?));
+        let coded = codes.collect::<Option<Vec<_>>>().and_then(Keys::of_codes);
+        // Keys with dictionaries are not decoded.
+        let decoded = if coded.is_some() { &[] } else { &keys[..] };
+        let args = calls.iter().filter_map(|(_, arg)| *arg);
+        let nodes = decoded.iter().copied().chain(args);
+        let values = machine.eval_all(program, nodes, chosen, &**reader)?;
+        let keys = coded
+            .unwrap_or_else(|| Keys::Values(decoded.iter().map(|key| values.get(*key)).collect()));
+        groups.begin(&keys);
         let (reader, block) = (&**reader, reader.block());
         let at = |row: usize, error: &SelectError| Failure::Writing(located(error, reader, row));
         let answer = |groups: &mut Groups, writer: &mut RowWriter, outbox: &mut Outbox<'_>| {

@@ -2,14 +2,19 @@
 //!
 //! The key of a group consists of the bytes of its expressions' values. Values of different representations, such as
 //! 0.0 and -0.0, or NULL and MISSING, are in different groups. The key of a row is written to reused memory and
-//! looked up in a hash table with open addressing. A row of a known group allocates nothing.
+//! looked up in a hash table with open addressing. A row of a known group allocates nothing. If all keys are columns
+//! with dictionaries, the group of each combination of codes is looked up once.
 //!
 //! When a row of a new group finds the table full, the groups so far are sent and dropped. A group may therefore come
 //! in several rows, each for some of its input rows; the client combines them.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+use ahash::RandomState;
 
 use super::aggregate::State;
+use super::batch::Codes;
 use super::output::invalid_text;
 use super::program::{NodeId, Values};
 use super::vector::{Data, Tag, Truth, Vector};
@@ -23,6 +28,9 @@ pub(super) const MAX_GROUPS: usize = 1 << 16;
 /// The most bytes of the states of groups and the values of their keys. The texts of least and greatest values may
 /// take as much again, and the texts of keys twice as much.
 const MAX_BYTES: usize = 32 << 20;
+
+/// The most combinations of dictionary codes whose groups are remembered.
+const MAX_CODED: usize = 1 << 16;
 
 /// An aggregate function over the rows of each group, and its argument.
 pub(super) type Call = (Aggregate, Option<NodeId>);
@@ -49,6 +57,59 @@ pub(super) struct Groups {
     key: Vec<u8>,
     /// Rows of the batch that are not yet in the states, with the numbers of their groups.
     placed: Vec<(u32, u32)>,
+    coded: CodedGroups,
+}
+
+/// The groups of the combinations of dictionary codes.
+#[derive(Debug, Default)]
+struct CodedGroups {
+    dictionaries: Vec<Arc<Vector>>,
+    /// The number of the group of each combination, or [`FREE`]. The codes of the first key are adjacent.
+    groups: Vec<u32>,
+}
+
+impl CodedGroups {
+    /// Returns the combination of a row's codes.
+    #[inline(always)]
+    fn combination(columns: &[Codes<'_>], row: usize) -> usize {
+        columns.iter().rev().fold(0, |all, it| all * it.distinct + it.codes[row] as usize)
+    }
+}
+
+/// The keys of the rows of a batch.
+#[derive(Debug)]
+pub(super) enum Keys<'a> {
+    /// The values of each row.
+    Values(Vec<&'a Vector>),
+    /// The dictionaries of columns, and the codes of each row. They have at most [`MAX_CODED`] combinations.
+    Codes(Vec<Codes<'a>>),
+}
+
+impl<'a> Keys<'a> {
+    /// Returns the keys of columns with dictionaries if they are small enough.
+    pub(super) fn of_codes(columns: Vec<Codes<'a>>) -> Option<Self> {
+        let combinations = columns
+            .iter()
+            .try_fold(1_usize, |all, it| all.checked_mul(it.distinct))
+            .filter(|all| *all <= MAX_CODED);
+        combinations.map(|_| Self::Codes(columns))
+    }
+
+    /// Iterates over the keys of a row: vectors, and the position of its value in each.
+    #[inline]
+    fn of_row(&self, row: usize) -> impl Iterator<Item = (&'a Vector, usize)> {
+        let keys = match self {
+            Self::Values(vectors) => vectors.len(),
+            Self::Codes(columns) => columns.len(),
+        };
+        (0..keys).map(move |key| match self {
+            Self::Values(vectors) => (vectors[key], row),
+            Self::Codes(columns) => {
+                let Codes { values, codes, .. } = columns[key];
+                (values.as_ref(), codes[row] as usize)
+            }
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +142,21 @@ impl Groups {
             most: MAX_GROUPS.min(MAX_BYTES / bytes).max(1),
             key: Vec::new(),
             placed: Vec::new(),
+            coded: CodedGroups::default(),
+        }
+    }
+
+    /// Begins a batch with these keys.
+    pub(super) fn begin(&mut self, keys: &Keys<'_>) {
+        let Keys::Codes(columns) = keys else { return };
+        let known = &self.coded.dictionaries;
+        let are_known = known.len() == columns.len()
+            && known.iter().zip(columns).all(|(known, it)| Arc::ptr_eq(known, it.values));
+        let combinations = columns.iter().map(|it| it.distinct).product();
+        if !are_known || self.coded.groups.len() != combinations {
+            self.coded.dictionaries = columns.iter().map(|it| Arc::clone(it.values)).collect();
+            self.coded.groups.clear();
+            self.coded.groups.resize(combinations, FREE);
         }
     }
 
@@ -94,18 +170,42 @@ impl Groups {
         self.groups.len()
     }
 
-    /// Finds the group of a row by the values of its keys, or adds it. Returns `false` if the group is new and there
-    /// is no room.
+    /// Finds the group of a row by its keys, with which the batch began, or adds it. Returns `false` if the group is
+    /// new and there is no room.
+    #[inline]
     pub(super) fn find_slot(
         &mut self,
         row: usize,
-        keys: &[&Vector],
+        keys: &Keys<'_>,
+        calls: &[Call],
+        block: &[u8],
+    ) -> Result<bool, SelectError> {
+        let Keys::Codes(columns) = keys else {
+            return self.find_slot_of_values(row, keys, calls, block);
+        };
+        let combination = CodedGroups::combination(columns, row);
+        let group = self.coded.groups[combination];
+        if group != FREE {
+            self.placed.push((row as u32, group));
+            return Ok(true);
+        }
+        let is_placed = self.find_slot_of_values(row, keys, calls, block)?;
+        if let Some((_, group)) = self.placed.last().filter(|_| is_placed) {
+            self.coded.groups[combination] = *group;
+        }
+        Ok(is_placed)
+    }
+
+    fn find_slot_of_values(
+        &mut self,
+        row: usize,
+        keys: &Keys<'_>,
         calls: &[Call],
         block: &[u8],
     ) -> Result<bool, SelectError> {
         self.key.clear();
-        for vector in keys {
-            write_key(vector, row, block, &mut self.key)?;
+        for (vector, at) in keys.of_row(row) {
+            write_key(vector, at, block, &mut self.key)?;
             if self.key.len() > MAX_BYTES {
                 return Err(too_long("A group's key is longer than 32 MiB."));
             }
@@ -120,7 +220,7 @@ impl Groups {
         &mut self,
         row: usize,
         key: &[u8],
-        keys: &[&Vector],
+        keys: &Keys<'_>,
         calls: &[Call],
         block: &[u8],
     ) -> Result<bool, SelectError> {
@@ -134,8 +234,8 @@ impl Groups {
                 if full && !self.groups.is_empty() {
                     return Ok(false);
                 }
-                for vector in keys {
-                    self.values.push(vector.value(row, block).ok_or_else(invalid_text)?);
+                for (vector, at) in keys.of_row(row) {
+                    self.values.push(vector.value(at, block).ok_or_else(invalid_text)?);
                 }
                 for (states, (function, _)) in self.states.iter_mut().zip(calls) {
                     states.push(State::new(*function));
@@ -287,6 +387,7 @@ impl Groups {
         self.states.iter_mut().for_each(Vec::clear);
         self.text_bytes = 0;
         self.placed.clear();
+        self.coded.groups.fill(FREE);
     }
 }
 

@@ -17,6 +17,7 @@ use proptest::prelude::*;
 
 use super::{Answer, Evaluation, check_error, request, run, write_parquet};
 use crate::ObjectSource;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{
     Compression, InputFormat, OutputSerialization, ScanRange, SelectRequest,
@@ -439,7 +440,7 @@ proptest! {
         conditions in prop::collection::vec(
             (
                 0_usize..4,
-                prop_oneof![Just("="), Just("<"), Just(">="), Just(">"), Just("IN")],
+                prop_oneof![Just("="), Just("<"), Just(">="), Just(">"), Just("IN"), Just("OR")],
                 0_usize..6,
                 prop::collection::vec(0_usize..6, 0..3),
             ),
@@ -471,6 +472,9 @@ proptest! {
             let others = others.iter().map(|n| format!(", {}", value(n))).collect::<String>();
             match *op {
                 "IN" => format!("{name} IN ({}{others})", value(first)),
+                // Of one column, or of two.
+                "OR" if others.is_empty() => format!("({name} = {} OR s = 'ab')", value(first)),
+                "OR" => format!("({name} = NULL OR {name} = {0} OR {name} IN ({0}{others}))", value(first)),
                 op => format!("{name} {op} {}", value(first)),
             }
         }).collect();
@@ -510,8 +514,13 @@ proptest! {
             Just("SELECT i, s, d, n FROM S3Object WHERE i IS NOT NULL AND s >= 'a' AND n < 1"),
             Just("SELECT COUNT(i), SUM(n), MIN(s), MAX(d), AVG(i) FROM S3Object"),
             Just("SELECT 6 / (i - 2), s FROM S3Object"),
+            Just("SELECT s, COUNT(*), SUM(n) FROM S3Object GROUP BY s"),
+            Just("SELECT i, s, MAX(d), COUNT(n) FROM S3Object WHERE n < 1 GROUP BY s, i"),
+            Just("SELECT d, s, n, MIN(i) FROM S3Object GROUP BY d, s, n"),
+            Just("SELECT i + 1, d, SUM(n) FROM S3Object GROUP BY i + 1, d"),
         ],
         json: bool,
+        most_groups in 1_usize..40,
     ) {
         let i: ArrayRef = Arc::new(Int64Array::from_iter(values.iter().map(|row| row.0)));
         let s: ArrayRef = Arc::new(StringArray::from_iter(values.iter().map(|row| row.1.as_ref())));
@@ -519,7 +528,7 @@ proptest! {
         let n = Decimal128Array::from_iter_values(values.iter().map(|row| row.3));
         let n: ArrayRef = Arc::new(n.with_precision_and_scale(15, 2).unwrap());
         let columns = || vec![("i", i.clone()), ("s", s.clone()), ("d", d.clone()), ("n", n.clone())];
-        let mut request = parquet(statement);
+        let mut request = SelectRequest { extras: Extras::ALL, ..parquet(statement) };
         if json {
             request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
         }
@@ -534,6 +543,7 @@ proptest! {
             let object = write_with(columns(), properties.build());
             let mut answer = Answer::default();
             let evaluation = Evaluation::prepare(&request, Arc::new(object)).unwrap();
+            let evaluation = evaluation.with_max_groups(most_groups);
             let ran = evaluation.run(&mut answer).map(drop).map_err(|error| error.message);
             (String::from_utf8(answer.bytes).unwrap(), ran)
         });
