@@ -189,11 +189,11 @@ pub fn aggregate_demand(shape: AggregateShape<'_>, options: &ConfigOptions) -> S
     let AggregateShape { config, source, statement } = shape;
     let table = Table::from_scan(config, source, Some(options));
     let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
-    let selectivity = table.files / table.rows.max(1.0);
     let query = &statement.query;
     let passing = table.selectivity(source, options);
     let terms = terms(query, Some(passing));
     let demand = table.demand(source.columns(), passing, bytes, terms);
+    let selectivity = table.files / demand.rows.as_f64().max(1.0);
     let inside = ServerIndexScan::estimate(config, source, options);
     let as_json = matches!(statement.output, OutputSerialization::Json { .. });
     ScanDemand {
@@ -298,7 +298,7 @@ pub fn get_demand(
         _ => ColumnStyle::Positional,
     };
     let schema = source.table_schema().file_schema();
-    let table = Table::new(config, schema, style, Some(options));
+    let table = Table::new(config, schema, style, source.filter(), Some(options));
     let columns = match source.projection() {
         Some(projection) => projection.column_indices(),
         None => (0..schema.fields().len()).collect(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, conjunction_opt};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{AnswerFormat, Bytes, Format, Requests, Rows, ScanDemand, Terms};
@@ -53,7 +53,8 @@ impl<'a> Table<'a> {
         source: &'a S3SelectSource,
         options: Option<&ConfigOptions>,
     ) -> Self {
-        let table = Self::new(config, source.file_schema(), source.format().style, options);
+        let filter = conjunction_opt(source.filters().iter().map(|it| Arc::clone(&it.here)));
+        let table = Self::new(config, source.file_schema(), source.format().style, filter, options);
         let filters = source.filters().iter().flat_map(|filter| collect_columns(&filter.here));
         // If the store does not quote lone empty values, all values are quoted, because readers skip blank lines.
         let is_quoted = !source.profile().quotes_lone_empty_field;
@@ -73,6 +74,7 @@ impl<'a> Table<'a> {
         config: &FileScanConfig,
         schema: &'a Schema,
         style: ColumnStyle,
+        filter: Option<Arc<dyn PhysicalExpr>>,
         options: Option<&ConfigOptions>,
     ) -> Self {
         let files = config.file_groups.iter().flat_map(|group| group.files());
@@ -85,7 +87,7 @@ impl<'a> Table<'a> {
         let known = options.filter(|options| options.execution.collect_statistics);
         let known = known.and_then(|options| TableStatistics::for_scan(config, options));
         let stored = options.filter(|_| style == ColumnStyle::Named);
-        let stored = stored.and_then(|options| ScanLayouts::for_scan(config, options));
+        let stored = stored.and_then(|options| ScanLayouts::for_scan(config, filter, options));
         let partitions = partitions(&config.file_groups, options);
         Self {
             schema,
@@ -236,6 +238,9 @@ impl<'a> Table<'a> {
         row_bytes: f64,
         terms: Terms,
     ) -> ScanDemand {
+        // Rows that pass are all in the row groups that are read.
+        let in_read_groups = self.stored.as_ref().map_or(1.0, ScanLayouts::rows);
+        let selectivity = (selectivity / in_read_groups.max(f64::MIN_POSITIVE)).min(1.0);
         let passing = selectivity;
         let read: BTreeSet<usize> = columns.iter().chain(&self.filtered).copied().collect();
         let (format, needed) = match self.style {
@@ -253,7 +258,7 @@ impl<'a> Table<'a> {
             answer: self.answer(columns),
             needed: Bytes::from_f64(needed),
             gaps: Bytes::from_f64((self.bytes * fetched.share - needed).max(0.0)),
-            rows: Rows::from_f64(self.rows),
+            rows: Rows::from_f64(self.rows * in_read_groups),
             looked_up: None,
             terms,
             passing,

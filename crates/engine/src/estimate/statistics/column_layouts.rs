@@ -8,6 +8,8 @@ use arrow::datatypes::Schema;
 use datafusion::common::Statistics;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use object_store::path::Path;
 use object_store::{OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta};
 use parquet::file::metadata::ParquetMetaData;
@@ -15,10 +17,13 @@ use parquet::file::metadata::ParquetMetaData;
 use super::ObjectStatistics;
 use super::cache::StatisticsCache;
 use super::footer_values::footer_values;
+use super::row_group_bounds::RowGroupBounds;
 use crate::store::endpoints::Endpoints;
 
-/// Most column chunks that are remembered. Beyond, all layouts are dropped, and their columns are estimated.
-const MOST_COLUMNS: usize = 4 << 20;
+/// The most memory of all layouts, in multiples of a range. Beyond, all are dropped, and their columns are estimated.
+const MOST_RANGES: usize = 8 << 20;
+/// The memory of a column chunk's range and bounds, in multiples of a range.
+const GROUP_SIZE: usize = 3;
 /// The memory of a column's statistics, in multiples of a range.
 const STATISTICS_SIZE: usize = 24;
 
@@ -31,12 +36,13 @@ pub struct LayoutCache {
 /// A version of an object. An object of the same name, tag and size in another bucket is treated as a copy.
 type Version = (Path, Option<String>, u64);
 
-/// The byte range of each column of the table in each row group, empty if the column is missing, and the statistics of
-/// the values.
-#[derive(Debug, PartialEq)]
+/// The byte range of each column of the table in each row group, empty if the column is missing, the bounds of the row
+/// groups, and the statistics of the values.
+#[derive(Debug)]
 struct Layout {
     columns: usize,
     groups: Vec<Vec<Range<u64>>>,
+    bounds: RowGroupBounds,
     values: Arc<ObjectStatistics>,
 }
 
@@ -69,12 +75,13 @@ impl LayoutCache {
         });
         let columns = declared.fields().len();
         let values = Arc::new(footer_values(object, footer, declared, known));
-        let layout = Layout { columns, groups: groups.collect(), values };
-        let size =
-            |layout: &Layout| (layout.columns * (layout.groups.len() + STATISTICS_SIZE)).max(1);
+        let bounds = RowGroupBounds::from_footer(footer, declared);
+        let layout = Layout { columns, groups: groups.collect(), bounds, values };
+        let of_column = |layout: &Layout| layout.groups.len() * GROUP_SIZE + STATISTICS_SIZE;
+        let size = |layout: &Layout| (layout.columns * of_column(layout)).max(1);
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let known: usize = objects.len().saturating_mul(size(&layout));
-        if known.saturating_add(size(&layout)) > MOST_COLUMNS {
+        if known.saturating_add(size(&layout)) > MOST_RANGES {
             objects.clear();
         }
         objects.insert(version(object), Arc::new(layout));
@@ -108,10 +115,27 @@ pub struct FetchEstimate {
     pub requests: u64,
 }
 
-/// The objects of a scan whose layouts are known, and the share of each object that the scan reads.
+/// An object of a scan whose layout is known.
+#[derive(Debug)]
+struct ScannedObject {
+    layout: Arc<Layout>,
+    /// The share of the object that the scan reads.
+    part: f64,
+    /// True for each row group that the filters of the scan may keep rows of.
+    kept: Vec<bool>,
+}
+
+impl ScannedObject {
+    /// Iterates over the row groups that are read.
+    fn groups(&self) -> impl Iterator<Item = &Vec<Range<u64>>> {
+        self.layout.groups.iter().zip(&self.kept).filter_map(|(group, kept)| kept.then_some(group))
+    }
+}
+
+/// The objects of a scan whose layouts are known.
 #[derive(Debug)]
 pub struct ScanLayouts {
-    objects: Vec<(Arc<Layout>, f64)>,
+    objects: Vec<ScannedObject>,
     /// Bytes of these objects that the scan reads.
     bytes: f64,
     /// Bytes of all objects that the scan reads.
@@ -121,11 +145,21 @@ pub struct ScanLayouts {
 }
 
 impl ScanLayouts {
-    /// Returns the layouts of a scan's objects; `None` if none is known.
+    /// Returns the layouts of a scan's objects; `None` if none is known. Row groups that the filter excludes by their
+    /// bounds are not read.
     #[must_use]
-    pub fn for_scan(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+    pub fn for_scan(
+        config: &FileScanConfig,
+        filter: Option<Arc<dyn PhysicalExpr>>,
+        options: &ConfigOptions,
+    ) -> Option<Self> {
         let known = StatisticsCache::from_options(options)?.stored();
-        let columns = config.file_source().table_schema().file_schema().fields().len();
+        let schema = config.file_source().table_schema().file_schema();
+        let columns = schema.fields().len();
+        let predicate = filter.and_then(|filter| {
+            let predicate = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
+            predicate.try_build(filter).ok()
+        });
         let gap = gap_of(config, options);
         let mut found = Self { objects: Vec::new(), bytes: 0.0, all_bytes: 0.0, gap };
         for file in config.file_groups.iter().flat_map(|group| group.files()) {
@@ -133,23 +167,42 @@ impl ScanLayouts {
             found.all_bytes += bytes;
             let layout = known.get(&file.object_meta).filter(|it| it.columns == columns);
             if let Some(layout) = layout {
-                found.objects.push((layout, bytes / (file.object_meta.size as f64).max(1.0)));
+                let part = bytes / (file.object_meta.size as f64).max(1.0);
+                let kept = match &predicate {
+                    Some(predicate) => layout.bounds.kept(predicate),
+                    None => vec![true; layout.groups.len()],
+                };
+                found.objects.push(ScannedObject { layout, part, kept });
                 found.bytes += bytes;
             }
         }
         (found.bytes > 0.0).then_some(found)
     }
 
-    /// Returns the share of the bytes that some columns take.
+    /// Returns the share of the bytes that some columns take in the row groups that are read.
     #[must_use]
     pub fn share(&self, columns: &BTreeSet<usize>) -> f64 {
         let length = |range: &Range<u64>| range.end.saturating_sub(range.start) as f64;
         let of_group = |group: &Vec<Range<u64>>| -> f64 {
             columns.iter().filter_map(|column| group.get(*column)).map(length).sum()
         };
-        let of_object = |layout: &Layout| layout.groups.iter().map(of_group).sum::<f64>();
-        let bytes: f64 = self.objects.iter().map(|(layout, part)| of_object(layout) * part).sum();
+        let of_object = |object: &ScannedObject| object.groups().map(of_group).sum::<f64>();
+        let bytes: f64 = self.objects.iter().map(|it| of_object(it) * it.part).sum();
         bytes / self.bytes
+    }
+
+    /// Returns the share of the rows that are in row groups that are read.
+    #[must_use]
+    pub fn rows(&self) -> f64 {
+        let (mut all, mut read) = (0.0, 0.0);
+        for ScannedObject { layout, part, kept } in &self.objects {
+            for (rows, kept) in layout.bounds.rows().iter().zip(kept) {
+                let rows = *rows as f64 * part;
+                all += rows;
+                read += if *kept { rows } else { 0.0 };
+            }
+        }
+        if all > 0.0 { read / all } else { 1.0 }
     }
 
     /// Returns the part that GET fetches for some columns: the column chunks of each row group. A reader also fetches
@@ -157,8 +210,9 @@ impl ScanLayouts {
     #[must_use]
     pub fn fetched(&self, columns: &BTreeSet<usize>) -> FetchEstimate {
         let (mut bytes, mut requests) = (0.0, 0.0);
-        for (layout, part) in &self.objects {
-            for group in &layout.groups {
+        for object in &self.objects {
+            let part = object.part;
+            for group in object.groups() {
                 let ranges = columns.iter().filter_map(|column| group.get(*column));
                 let mut ranges: Vec<_> = ranges.filter(|it| it.start < it.end).cloned().collect();
                 ranges.sort_by_key(|range| range.start);
@@ -194,8 +248,14 @@ mod tests {
             vec![start..start + 10, start + 110..start + 120, start + 3 * MIB..start + 3 * MIB + 5]
         };
         let groups = vec![group(4), group(8 * MIB)];
-        let layout = Layout { columns: 3, groups, values: Arc::new(ObjectStatistics::none()) };
-        let objects = vec![(Arc::new(layout), 1.0)];
+        let bounds = RowGroupBounds::of_rows(vec![100, 300]);
+        let values = Arc::new(ObjectStatistics::none());
+        let layout = Arc::new(Layout { columns: 3, groups, bounds, values });
+        let scanned = |kept| {
+            let layout = Arc::clone(&layout);
+            vec![ScannedObject { layout, part: 1.0, kept }]
+        };
+        let objects = scanned(vec![true, true]);
         let stored = ScanLayouts { objects, bytes: 1e6, all_bytes: 1e6, gap: MIB };
         for (columns, bytes, fetched, requests) in [
             (vec![0], 20.0, 20.0, 2),
@@ -210,6 +270,11 @@ mod tests {
             assert!((found.share * 1e6 - fetched).abs() < 1e-6, "{columns:?}: {found:?}");
             assert_eq!(found.requests, requests, "{columns:?}");
         }
+        let second = ScanLayouts { objects: scanned(vec![false, true]), ..stored };
+        let all = BTreeSet::from([0, 1, 2]);
+        assert!((second.share(&all) * 1e6 - 25.0).abs() < 1e-6);
+        assert_eq!((second.fetched(&all).requests, second.rows()), (2, 0.75));
+        let stored = ScanLayouts { objects: scanned(vec![true, true]), ..second };
         // Half of the bytes are in objects whose layout is unknown.
         let some = ScanLayouts { all_bytes: 2e6, ..stored };
         assert_eq!(some.fetched(&BTreeSet::from([0])).requests, 4);

@@ -4,9 +4,9 @@
 //! They come from ANALYZE TABLE, which reads whole objects ([`collect`], [`sketch`]), or from a sample of a few
 //! objects, taken when a table is first planned ([`sample`]). Both are stored per version of an object ([`cache`]),
 //! in memory and, if the engine has a folder, in files ([`message`]). For Parquet objects the statistics come from
-//! footers ([`footers`]), which also contain the bytes of each column ([`column_layouts`]) and estimates of its values
-//! (`footer_values`). [`table`] combines the
-//! statistics of a table's objects, [`estimate`] derives the share of rows that pass a filter, and [`summary`]
+//! footers ([`footers`]), which also contain the bytes of each column ([`column_layouts`]), its bounds in each row
+//! group (`row_group_bounds`) and estimates of its values (`footer_values`). [`table`] combines the statistics of a
+//! table's objects, [`estimate`] derives the share of rows that pass a filter, and [`summary`]
 //! prepares them for display.
 //!
 //! **Statistics only estimate.** A file may be damaged, old or forged, so no row and no object is left out because of
@@ -21,6 +21,7 @@ pub mod estimate;
 mod footer_values;
 pub mod footers;
 pub mod message;
+mod row_group_bounds;
 pub mod sample;
 pub mod sketch;
 pub mod summary;
