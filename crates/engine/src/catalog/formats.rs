@@ -1,6 +1,6 @@
 //! File formats of tables in a store: DataFusion's, with statistics that can be relied on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef, Fields, IntervalUnit, Schema, SchemaRef};
@@ -96,6 +96,38 @@ fn without_intervals(schema: SchemaRef, notes: &Notes) -> SchemaRef {
         some_of(&names)
     ));
     Arc::new(Schema::new_with_metadata(kept, schema.metadata().clone()))
+}
+
+/// Returns the columns of a footer with the types that are stored. The Arrow schema that writers add declares columns
+/// of categories as dictionaries and dates as Date64; the store sends neither.
+///
+/// # Errors
+///
+/// If two columns have the same name, of which only one could be read.
+fn stored_columns(object: &ObjectMeta, footer: &Schema) -> Result<SchemaRef> {
+    let mut names = HashSet::new();
+    if let Some(twice) = footer.fields().iter().find(|field| !names.insert(field.name())) {
+        return Err(UserError {
+            kind: ErrorKind::Data,
+            message: format!("`{}` has two columns `{}`", object.location, twice.name()),
+            hint: Some("Write it again with different names.".to_owned()),
+        }
+        .into());
+    }
+    let fields = footer.fields().iter().map(|field| {
+        let stored = match field.data_type() {
+            DataType::Date64 => DataType::Date32,
+            DataType::Dictionary(_, values) => match values.as_ref() {
+                DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+                DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+                values => values.clone(),
+            },
+            _ => return Arc::clone(field),
+        };
+        Arc::new(field.as_ref().clone().with_data_type(stored))
+    });
+    let fields: Vec<FieldRef> = fields.collect();
+    Ok(Arc::new(Schema::new_with_metadata(fields, footer.metadata().clone())))
 }
 
 /// The minimum size of a Parquet file in bytes: the magic number twice, and the length of the footer.
@@ -345,7 +377,8 @@ impl S3Format {
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         if let [object] = objects {
             let footer = self.inner.infer_schema(state, store, objects);
-            return Ok(without_intervals(panics::footer(object, footer).await?, &notes));
+            let columns = stored_columns(object, &*panics::footer(object, footer).await?)?;
+            return Ok(without_intervals(columns, &notes));
         }
         // DataFusion's own merge declares a column NOT NULL even if some objects lack it.
         let mut footers = Vec::with_capacity(objects.len());
@@ -358,7 +391,7 @@ impl S3Format {
         let mut columns = MergedColumns::of_typed();
         for object in objects {
             let Some(footer) = footers.next().await else { break };
-            columns.add(object, &*footer?)?;
+            columns.add(object, &*stored_columns(object, &*footer?)?)?;
         }
         columns.take_widened().into_iter().for_each(|note| notes.add(note));
         Ok(without_intervals(Arc::new(columns.into_schema()), &notes))
