@@ -96,16 +96,17 @@ impl Object {
             Format::Parquet => {
                 let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
                 let properties = Some(properties.build());
-                let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), properties)?;
+                let mut contents = Vec::new();
+                let mut writer = ArrowWriter::try_new(&mut contents, batch.schema(), properties)?;
                 writer.write(&batch)?;
-                let metadata = writer.finish()?;
+                let metadata = writer.close()?;
                 chunks = (0..columns.len())
                     .map(|at| {
                         let groups = metadata.row_groups().iter();
                         Bytes(groups.map(|it| it.column(at).compressed_size() as u64).sum())
                     })
                     .collect();
-                writer.into_inner()?
+                contents
             }
         };
         Ok(Self { name, format, rows: Rows(rows), contents, chunks })

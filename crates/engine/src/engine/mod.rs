@@ -287,10 +287,12 @@ impl Engine {
     ///
     /// If the statement cannot be parsed, or names something that does not exist.
     pub async fn is_definition(&self, sql: &str) -> Result<bool> {
-        if Analyze::parse(sql)?.is_some() {
+        let state = self.context.state();
+        // A query is not planned, which would read what EXPLAIN counts.
+        if Analyze::parse(sql)?.is_some() || sql::is_query(&state, sql) {
             return Ok(false);
         }
-        let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
+        let statement = Box::pin(sql::logical_plan(&state, sql)).await?;
         Ok(explain::is_definition(&statement))
     }
 

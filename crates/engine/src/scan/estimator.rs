@@ -24,6 +24,14 @@ pub(crate) trait ScanEstimator: fmt::Debug + Send + Sync {
         options: &ConfigOptions,
     ) -> ScanDemand;
 
+    /// Returns the estimated number of distinct values of a column, or `None` without statistics.
+    fn distinct(
+        &self,
+        config: &FileScanConfig,
+        options: &ConfigOptions,
+        column: usize,
+    ) -> Option<f64>;
+
     /// Returns the average bytes of a record of a scan's files.
     fn record_bytes(&self, config: &FileScanConfig, source: &S3SelectSource) -> f64;
 }

@@ -127,6 +127,13 @@ pub(crate) async fn plan_of(
     planned(state, statement).await
 }
 
+/// Returns true if a statement is a query of rows, as its text alone says. Nothing is looked up.
+pub(crate) fn is_query(state: &SessionState, sql: &str) -> bool {
+    let parsed = (depth(sql) <= MAX_DEPTH).then(|| from_first::parse(state, sql));
+    matches!(parsed, Some(Ok(Statement::Statement(statement)))
+        if matches!(*statement, Sql::Query(_)))
+}
+
 /// Returns the tables that a statement names. URLs and calls of functions that read objects count as names.
 ///
 /// # Errors

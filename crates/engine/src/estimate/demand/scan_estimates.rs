@@ -7,6 +7,7 @@ use sluicegate_costmodel::{ScanDemand, Terms};
 use super::table::Table;
 use super::{looking_up, select_demand};
 use crate::estimate::server_index::ServerIndexScan;
+use crate::estimate::statistics::table::TableStatistics;
 use crate::scan::estimator::ScanEstimator;
 use crate::scan::s3_select::S3SelectSource;
 
@@ -29,6 +30,15 @@ impl ScanEstimator for ScanEstimates {
             select_demand(demand, source),
             ServerIndexScan::estimate(config, source, options).as_ref(),
         )
+    }
+
+    fn distinct(
+        &self,
+        config: &FileScanConfig,
+        options: &ConfigOptions,
+        column: usize,
+    ) -> Option<f64> {
+        TableStatistics::for_scan(config, options)?.distinct(column)
     }
 
     fn record_bytes(&self, config: &FileScanConfig, source: &S3SelectSource) -> f64 {

@@ -94,9 +94,13 @@ pub fn decide(
     }
     let estimator = SessionEstimator::from_options(options)?;
     let demand = estimator.open_demand(config, source, options);
+    let domain = |column: &str| {
+        let column = source.file_schema().index_of(column).ok()?;
+        source.domain_of(column, estimator.distinct(config, options, column))
+    };
     let whole = whole.into_iter().map(|sent| {
         let conditions = sent.filters.iter().map(|filter| &filter.there.expr);
-        let share = sent.share(source.domain());
+        let share = sent.share(domain);
         let (terms, constants) = self::conditions(conditions);
         let demand = demand.with_keys(share, terms, constants);
         let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
@@ -112,7 +116,7 @@ pub fn decide(
             sent.columns.iter().map(|(_, likely)| likely.terms() + Terms::from(SIDES)).sum();
         let listed: u64 = sent.columns.iter().map(|(_, likely)| likely.constants()).sum();
         let constants = listed / (statements as u64).max(1);
-        let demand = demand.with_keys(sent.share(source.domain()), terms, constants);
+        let demand = demand.with_keys(sent.share(domain), terms, constants);
         let steps = demand.keys_by_part(statements as u64, (looks as u64, look));
         let build = KeyDecision::ByPart(Arc::new(by_part));
         Strategy { strategy: "bloom", offer: Ok(StrategyPlan { steps, statement: None, build }) }
@@ -152,11 +156,13 @@ pub(super) fn counting_pays(
 ) -> Result<bool> {
     let of: Arc<dyn PhysicalExpr> =
         Arc::new(Column::new(source.file_schema().field(column).name(), column));
-    let domain = source.domain().filter(|_| source.takes_bloom(&of));
+    let estimator = SessionEstimator::from_options(options)?;
+    let domain = source.domain_of(column, estimator.distinct(config, options, column));
+    let domain = domain.filter(|_| source.takes_bloom(&of));
     let (Some(domain), Join::Auto) = (domain, SluiceOptions::from_options(options).join) else {
         return Ok(true);
     };
-    let demand = SessionEstimator::from_options(options)?.open_demand(config, source, options);
+    let demand = estimator.open_demand(config, source, options);
     let share = (keys / domain.max(1.0)).min(1.0);
     let expected = KeyEstimate::new(source, share, Some(keys), true);
     let steps = |demand: ScanDemand| demand.select().unwrap_or_else(|| demand.get()).steps;

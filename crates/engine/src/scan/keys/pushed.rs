@@ -151,25 +151,28 @@ impl PushedKeys {
         with
     }
 
-    /// Returns the expected share of the rows that pass, if the column has `domain` different values.
+    /// Returns the expected share of the rows that pass, if a column has so many different values as `domain` returns.
     #[must_use]
-    pub fn share(&self, domain: Option<f64>) -> f64 {
+    pub fn share(&self, domain: impl Fn(&str) -> Option<f64>) -> f64 {
         /// The share of rows between the bounds of the keys, if their values are not countable.
         const BETWEEN: f64 = 0.9;
         /// The share of rows that match a key, if the number of values is unknown.
         const UNKNOWN: f64 = 0.2;
-        let of = |keys: usize| match domain {
-            Some(domain) => (keys as f64 / domain.max(1.0)).min(1.0),
-            None => UNKNOWN,
-        };
-        let shares = self.columns.iter().map(|(_, likely)| match likely {
-            // Each of the values between the bounds occurs in at most one of `domain` rows.
-            PushedKeyFilter::Between { values } => match (values, domain) {
-                (Some(values), Some(domain)) => (values / domain.max(1.0)).min(1.0),
-                _ => BETWEEN,
-            },
-            PushedKeyFilter::OneOf(keys) => of(*keys),
-            PushedKeyFilter::Hashed { keys, sent, .. } => of(*keys) + (1.0 - of(*keys)) * sent,
+        let shares = self.columns.iter().map(|(column, likely)| {
+            let domain = domain(column);
+            let of = |keys: usize| match domain {
+                Some(domain) => (keys as f64 / domain.max(1.0)).min(1.0),
+                None => UNKNOWN,
+            };
+            match likely {
+                // Each of the values between the bounds occurs in at most one of `domain` rows.
+                PushedKeyFilter::Between { values } => match (values, domain) {
+                    (Some(values), Some(domain)) => (values / domain.max(1.0)).min(1.0),
+                    _ => BETWEEN,
+                },
+                PushedKeyFilter::OneOf(keys) => of(*keys),
+                PushedKeyFilter::Hashed { keys, sent, .. } => of(*keys) + (1.0 - of(*keys)) * sent,
+            }
         });
         shares.fold(1.0, f64::min)
     }

@@ -171,6 +171,21 @@ impl S3SelectSource {
         self.arriving.iter().find_map(|arriving| arriving.keys?.domain)
     }
 
+    /// Returns the estimated number of keys of a column if the build sides of its joins had no filter, or `None` if
+    /// there is no estimate. `distinct` is the number of the column's values: a join by several columns has more keys.
+    #[must_use]
+    pub fn domain_of(&self, column: usize, distinct: Option<f64>) -> Option<f64> {
+        let domains = self.arriving.iter().filter_map(|arriving| {
+            let domain = arriving.keys?.domain?;
+            let columns = collect_columns(&arriving.filter);
+            columns.iter().any(|it| it.index() == column).then(|| match columns.len() {
+                1 => domain,
+                _ => distinct.map_or(domain, |distinct| domain.min(distinct)),
+            })
+        });
+        domains.reduce(f64::min)
+    }
+
     /// Returns the columns by which keys of joins select rows, as a part of a node's line in EXPLAIN.
     #[must_use]
     pub fn shown_keys(&self) -> String {
