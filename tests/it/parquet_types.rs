@@ -116,6 +116,45 @@ async fn a_column_that_cannot_be_sent_is_named() {
     }
 }
 
+/// The Arrow schema that pandas and Polars add declares dictionaries and Date64. The file has texts and dates, which
+/// can be sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn categories_and_dates_of_arrow_are_sent() {
+    let store = Store::start().await;
+    let category = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let columns = [("c".to_owned(), category), ("d".to_owned(), DataType::Date64)];
+    let arrays = [array(&columns[0].1, &[Some(1), None, Some(12)]), {
+        let days = array(&DataType::Date32, &[Some(1), Some(2), None]);
+        cast(&days, &DataType::Date64).unwrap()
+    }];
+    let named = columns.iter().zip(arrays).map(|((name, _), array)| (name.clone(), array));
+    store.put("x/x.parquet", written(&named.collect::<Vec<_>>()));
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.engine(scan).await;
+        let from = format!("FROM 's3://{BUCKET}/x/'");
+        let types = format!("SELECT arrow_typeof(c), arrow_typeof(d) {from} LIMIT 1");
+        assert_eq!(rows(&engine, &types).await, [""Utf8View","Date32""]);
+        let before = engine.counted();
+        let sql = format!("SELECT c, d {from} WHERE c = '12' OR d = DATE '1970-01-02'");
+        assert_eq!(rows(&engine, &sql).await, [""1","1970-01-02"", ""12",NULL"]);
+        assert_eq!(engine.counted().since(&before).select, u64::from(scan == Scan::Select));
+    }
+}
+
+/// DataFusion would read the first of two columns of one name and drop the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_columns_of_one_name_are_refused() {
+    let store = Store::start().await;
+    let columns = ["n", "n"].map(|name| (name.to_owned(), DataType::Int64));
+    store.put("x/x.parquet", file(&columns, &[Some(1)]));
+    let engine = store.engine(Scan::Auto).await;
+    for url in ["x/", "x/x.parquet"] {
+        let sql = format!("SELECT * FROM 's3://{BUCKET}/{url}'");
+        let error = try_rows(&engine, &sql).await.unwrap_err().to_string();
+        assert!(error.contains("`x/x.parquet` has two columns `n`"), "{error}");
+    }
+}
+
 const STATEMENTS: [&str; 7] = [
     "SELECT a FROM x",
     "SELECT a, b FROM x WHERE b IS NOT NULL",

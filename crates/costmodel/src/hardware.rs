@@ -327,7 +327,13 @@ impl HardwareProfile {
         }
         select.total_bytes_per_second = select.csv_bytes_per_second;
         select.per_term = select.per_term.div_f64(all);
-        for time in [&mut select.per_value, &mut select.per_statement].into_iter().flatten() {
+        let times = [
+            &mut select.per_update,
+            &mut select.per_key,
+            &mut select.per_value,
+            &mut select.per_statement,
+        ];
+        for time in times.into_iter().flatten() {
             *time = time.div_f64(all);
         }
         hardware

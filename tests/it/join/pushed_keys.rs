@@ -1,11 +1,16 @@
 //! The statements that are sent for a join, and the description in EXPLAIN.
 
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array};
+use sluicegate_costmodel::HardwareProfile;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::capabilities::StoreCapabilities;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows, without_bloom_contains};
+use crate::parquet_types::written;
 
 /// Creates `b` with the keys 0, 10, …, some of them wanted, and `p` with each of 0, 1, … once.
 async fn tables(keys: i64, rows_of_p: i64) -> Store {
@@ -376,4 +381,39 @@ async fn all_keys_of_a_large_table_are_not_asked_about_unless_that_is_forced() {
             assert_eq!(rows(&sluice, sql).await, [format!("\"{joined}\"")], "{strategy}");
         }
     }
+}
+
+/// A scan may have keys of several joins. The number of keys of one says nothing about the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_join_of_a_scan_has_an_estimate_of_its_own() {
+    let store = Store::start().await;
+    let numbers = |numbers: &mut dyn Iterator<Item = i64>| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(numbers))
+    };
+    let build =
+        |keys: i64| [("k", numbers(&mut (0..keys))), ("w", numbers(&mut (0..keys).map(|k| k % 8)))];
+    let rows_of_p = 0..160_000_i64;
+    let probe = [
+        ("few", numbers(&mut rows_of_p.clone().map(|row| row % 20))),
+        ("many", numbers(&mut rows_of_p.clone().map(|row| row * 7 % 40_000))),
+        ("v", numbers(&mut rows_of_p.map(|row| row * 1_000_003))),
+    ];
+    for (key, columns) in [("few", &build(20)[..]), ("many", &build(40_000)[..]), ("p", &probe[..])]
+    {
+        let columns: Vec<_> =
+            columns.iter().map(|(name, it)| ((*name).to_owned(), Arc::clone(it))).collect();
+        store.put(&format!("{key}.parquet"), written(&columns));
+    }
+    let hardware = HardwareProfile::by_name("home-100mbit").unwrap().clone();
+    let engine = store.builder().hardware(hardware).scan(Scan::Select).build().await.unwrap();
+    for table in ["few", "many", "p"] {
+        let location = format!("s3://{BUCKET}/{table}.parquet");
+        let ddl = format!("CREATE EXTERNAL TABLE {table} STORED AS PARQUET LOCATION '{location}'");
+        rows(&engine, &ddl).await;
+    }
+    let joined = "FROM p JOIN many ON p.many = many.k JOIN few ON p.few = few.k";
+    let sql = format!("SELECT sum(p.v), count(*) {joined} WHERE many.w = 1 AND few.w = 1");
+    let said = keys(&engine, &sql).await;
+    assert!(said.contains("bloom on many (5000 keys"), "{said}");
+    assert!(said.contains("list on few (3 keys)"), "{said}");
 }

@@ -60,7 +60,7 @@ pub(super) fn question(
     let statement = || source.statement(config.limit).map(|statement| statement.sql());
     let filtered = match (sold, demand.select()) {
         (true, Some(select)) => Ok(StrategyPlan {
-            steps: select.steps,
+            steps: select.steps.evaluating(demand.joining()),
             statement: statement(),
             build: Plan::clone(node),
         }),
@@ -71,9 +71,10 @@ pub(super) fn question(
         Err(joined.side.without_keys())
     } else {
         let asked = expected(source, joined, paths, no_bloom.is_none());
-        match (sold, asked.apply_to(demand).select()) {
+        let with_keys = asked.apply_to(demand);
+        match (sold, with_keys.select()) {
             (true, Some(select)) => Ok(StrategyPlan {
-                steps: asked.after(select.steps),
+                steps: asked.after(select.steps).evaluating(with_keys.joining()),
                 statement: statement().map(|sql| format!("{sql} (and the keys of {})", on(joined))),
                 build: Plan::clone(node),
             }),
@@ -82,7 +83,8 @@ pub(super) fn question(
     };
     let bloom_is_possible = bloom.is_ok();
     let build = keep_open(fetched, source, &demand, &endpoint, options)?;
-    let get = StrategyPlan { steps: demand.get().steps, statement: None, build };
+    let steps = demand.get().steps.evaluating(demand.joining());
+    let get = StrategyPlan { steps, statement: None, build };
     let mut ways = vec![
         Strategy { strategy: BASELINE, offer: Ok(get) },
         Strategy { strategy: FILTERED, offer: filtered },

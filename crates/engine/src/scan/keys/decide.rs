@@ -104,6 +104,7 @@ pub fn decide(
         let (terms, constants) = self::conditions(conditions);
         let demand = demand.with_keys(share, terms, constants);
         let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
+        let steps = steps.evaluating(demand.joining());
         let (strategy, build) = match sent.filters.is_empty() {
             true => ("filtered", KeyDecision::Nothing("it is not predicted to pay")),
             false => ("bloom", KeyDecision::Ask(sent)),
@@ -118,6 +119,7 @@ pub fn decide(
         let constants = listed / (statements as u64).max(1);
         let demand = demand.with_keys(sent.share(domain), terms, constants);
         let steps = demand.keys_by_part(statements as u64, (looks as u64, look));
+        let steps = steps.evaluating(demand.joining());
         let build = KeyDecision::ByPart(Arc::new(by_part));
         Strategy { strategy: "bloom", offer: Ok(StrategyPlan { steps, statement: None, build }) }
     });
@@ -125,7 +127,7 @@ pub fn decide(
     let is_auto = SluiceOptions::from_options(options).scan == Scan::Auto;
     let may_fetch = is_auto && source.format().style == ColumnStyle::Named;
     let fetch = may_fetch.then(|| {
-        let steps = demand.get().steps;
+        let steps = demand.get().steps.evaluating(demand.joining());
         let build = KeyDecision::Fetch;
         Strategy { strategy: "baseline", offer: Ok(StrategyPlan { steps, statement: None, build }) }
     });
@@ -165,7 +167,10 @@ pub(super) fn counting_pays(
     let demand = estimator.open_demand(config, source, options);
     let share = (keys / domain.max(1.0)).min(1.0);
     let expected = KeyEstimate::new(source, share, Some(keys), true);
-    let steps = |demand: ScanDemand| demand.select().unwrap_or_else(|| demand.get()).steps;
+    let steps = |demand: ScanDemand| {
+        let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
+        steps.evaluating(demand.joining())
+    };
     let way = |strategy, steps, build| Strategy {
         strategy,
         offer: Ok(StrategyPlan { steps, statement: None, build }),
