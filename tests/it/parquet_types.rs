@@ -127,8 +127,15 @@ async fn categories_and_dates_of_arrow_are_sent() {
         let days = array(&DataType::Date32, &[Some(1), Some(2), None]);
         cast(&days, &DataType::Date64).unwrap()
     }];
-    let named = columns.iter().zip(arrays).map(|((name, _), array)| (name.clone(), array));
-    store.put("x/x.parquet", written(&named.collect::<Vec<_>>()));
+    let named = columns.iter().zip(arrays).map(|((name, _), array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(named).unwrap();
+    let mut bytes = Vec::new();
+    // Dates are stored as DATE, as by pyarrow.
+    let properties = WriterProperties::builder().set_coerce_types(true).build();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    store.put("x/x.parquet", bytes);
     for scan in [Scan::Get, Scan::Select] {
         let engine = store.engine(scan).await;
         let from = format!("FROM 's3://{BUCKET}/x/'");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array};
-use sluicegate_costmodel::HardwareProfile;
+use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::capabilities::StoreCapabilities;
@@ -404,7 +404,8 @@ async fn each_join_of_a_scan_has_an_estimate_of_its_own() {
             columns.iter().map(|(name, it)| ((*name).to_owned(), Arc::clone(it))).collect();
         store.put(&format!("{key}.parquet"), written(&columns));
     }
-    let hardware = HardwareProfile::by_name("home-100mbit").unwrap().clone();
+    let hardware = HardwareProfile::by_name("local").unwrap().clone();
+    let hardware = hardware.behind(BytesPerSecond::gbit(0.01));
     let engine = store.builder().hardware(hardware).scan(Scan::Select).build().await.unwrap();
     for table in ["few", "many", "p"] {
         let location = format!("s3://{BUCKET}/{table}.parquet");

@@ -28,7 +28,7 @@ use crate::catalog::partitions::Partitions;
 use crate::context::listing::is_hidden;
 use crate::context::notes::{Notes, some_of};
 use crate::context::panics;
-use crate::estimate::footer_statistics::trusted_statistics;
+use crate::estimate::footer_statistics::{cached_footer, trusted_statistics};
 use crate::estimate::statistics::footers;
 use crate::estimate::statistics::footers::Budget;
 use crate::estimate::statistics::table;
@@ -100,20 +100,7 @@ fn without_intervals(schema: SchemaRef, notes: &Notes) -> SchemaRef {
 
 /// Returns the columns of a footer with the types that are stored. The Arrow schema that writers add declares columns
 /// of categories as dictionaries and dates as Date64; the store sends neither.
-///
-/// # Errors
-///
-/// If two columns have the same name, of which only one could be read.
-fn stored_columns(object: &ObjectMeta, footer: &Schema) -> Result<SchemaRef> {
-    let mut names = HashSet::new();
-    if let Some(twice) = footer.fields().iter().find(|field| !names.insert(field.name())) {
-        return Err(UserError {
-            kind: ErrorKind::Data,
-            message: format!("`{}` has two columns `{}`", object.location, twice.name()),
-            hint: Some("Write it again with different names.".to_owned()),
-        }
-        .into());
-    }
+fn stored_columns(footer: &Schema) -> SchemaRef {
     let fields = footer.fields().iter().map(|field| {
         let stored = match field.data_type() {
             DataType::Date64 => DataType::Date32,
@@ -127,7 +114,31 @@ fn stored_columns(object: &ObjectMeta, footer: &Schema) -> Result<SchemaRef> {
         Arc::new(field.as_ref().clone().with_data_type(stored))
     });
     let fields: Vec<FieldRef> = fields.collect();
-    Ok(Arc::new(Schema::new_with_metadata(fields, footer.metadata().clone())))
+    Arc::new(Schema::new_with_metadata(fields, footer.metadata().clone()))
+}
+
+/// Checks that the columns of a Parquet object have different names: DataFusion would read one of two.
+///
+/// # Errors
+///
+/// If two columns have the same name.
+async fn check_names(
+    state: &dyn Session,
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+) -> Result<()> {
+    let footer = cached_footer(state, store, object).await?;
+    let mut names = HashSet::new();
+    let columns = footer.file_metadata().schema_descr().root_schema().get_fields();
+    match columns.iter().find(|column| !names.insert(column.name())) {
+        None => Ok(()),
+        Some(twice) => Err(UserError {
+            kind: ErrorKind::Data,
+            message: format!("`{}` has two columns `{}`", object.location, twice.name()),
+            hint: Some("Write it again with different names.".to_owned()),
+        }
+        .into()),
+    }
 }
 
 /// The minimum size of a Parquet file in bytes: the magic number twice, and the length of the footer.
@@ -377,7 +388,8 @@ impl S3Format {
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         if let [object] = objects {
             let footer = self.inner.infer_schema(state, store, objects);
-            let columns = stored_columns(object, &*panics::footer(object, footer).await?)?;
+            let columns = stored_columns(&*panics::footer(object, footer).await?);
+            check_names(state, store, object).await?;
             return Ok(without_intervals(columns, &notes));
         }
         // DataFusion's own merge declares a column NOT NULL even if some objects lack it.
@@ -391,7 +403,8 @@ impl S3Format {
         let mut columns = MergedColumns::of_typed();
         for object in objects {
             let Some(footer) = footers.next().await else { break };
-            columns.add(object, &*stored_columns(object, &*footer?)?)?;
+            columns.add(object, &stored_columns(&*footer?))?;
+            check_names(state, store, object).await?;
         }
         columns.take_widened().into_iter().for_each(|note| notes.add(note));
         Ok(without_intervals(Arc::new(columns.into_schema()), &notes))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
-use datafusion::common::{ColumnStatistics, Statistics};
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use object_store::{ObjectMeta, ObjectStore};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
@@ -26,19 +26,29 @@ pub(crate) async fn trusted_statistics(
     declared: &SchemaRef,
     object: &ObjectMeta,
 ) -> Statistics {
-    let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
-    // The footer is cached: it was read a moment ago.
-    let footer = DFParquetMetadata::new(store.as_ref(), object)
-        .with_file_metadata_cache(Some(cache))
-        .fetch_metadata()
-        .await;
-    let footer = footer.ok();
+    // It was read a moment ago.
+    let footer = cached_footer(state, store, object).await.ok();
     if let (Some(footer), Some(known)) =
         (&footer, StatisticsCache::from_options(state.config_options()))
     {
         known.stored().insert(object, footer, declared, &statistics);
     }
     exclude_untrusted(statistics, footer.as_deref(), declared)
+}
+
+/// Returns the footer of a Parquet object, which is read if it is not cached.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub(crate) async fn cached_footer(
+    state: &dyn Session,
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+) -> Result<Arc<ParquetMetaData>> {
+    let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+    let footer = DFParquetMetadata::new(store.as_ref(), object);
+    footer.with_file_metadata_cache(Some(cache)).fetch_metadata().await
 }
 
 fn exclude_untrusted(
