@@ -154,6 +154,8 @@ impl StoredTypes {
 fn is_same(declared: &DataType, stored: &DataType) -> bool {
     match stored {
         DataType::Dictionary(_, values) => is_same(declared, values),
+        // Only the writer of Arrow names this type. The other view of the column proves that it is stored as DATE.
+        DataType::Date64 => *declared == DataType::Date32,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             matches!(declared, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
         }
