@@ -148,7 +148,10 @@ impl Groups {
 
     /// Begins a batch with these keys.
     pub(super) fn begin(&mut self, keys: &Keys<'_>) {
-        let Keys::Codes(columns) = keys else { return };
+        let Keys::Codes(columns) = keys else {
+            self.coded = CodedGroups::default();
+            return;
+        };
         let known = &self.coded.dictionaries;
         let are_known = known.len() == columns.len()
             && known.iter().zip(columns).all(|(known, it)| Arc::ptr_eq(known, it.values));

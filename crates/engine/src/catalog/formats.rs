@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef, Fields, IntervalUnit, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::config::JsonOptions;
@@ -22,6 +22,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore};
+use parquet::arrow::parquet_to_arrow_schema;
+use parquet::file::metadata::ParquetMetaData;
 
 use crate::catalog::option_values;
 use crate::catalog::partitions::Partitions;
@@ -37,7 +39,7 @@ use crate::text::csv::options;
 use crate::text::csv::options::{CsvOptions, Values};
 use crate::text::json::layout;
 use crate::text::located_errors::{LocatedSource, TextLayout};
-use crate::text::merged_columns::MergedColumns;
+use crate::text::merged_columns::{MergedColumns, two_of};
 use crate::text::sampled_schema;
 use crate::{ErrorKind, UserError};
 
@@ -98,23 +100,35 @@ fn without_intervals(schema: SchemaRef, notes: &Notes) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(kept, schema.metadata().clone()))
 }
 
-/// Returns the columns of a footer with the types that are stored. The Arrow schema that writers add declares columns
-/// of categories as dictionaries and dates as Date64; the store sends neither.
-fn stored_columns(footer: &Schema) -> SchemaRef {
-    let fields = footer.fields().iter().map(|field| {
-        let stored = match field.data_type() {
-            DataType::Date64 => DataType::Date32,
+/// Returns the columns of a Parquet object with the types that are stored. The Arrow schema that writers add declares
+/// categories as dictionaries and dates as Date64; the store sends neither. With `views`, text is read as views.
+fn stored_columns(columns: &Schema, footer: &ParquetMetaData, views: bool) -> Result<SchemaRef> {
+    let is_declared =
+        |field: &FieldRef| matches!(field.data_type(), DataType::Dictionary(..) | DataType::Date64);
+    if !columns.fields().iter().any(is_declared) {
+        return Ok(Arc::new(columns.clone()));
+    }
+    let stored = parquet_to_arrow_schema(footer.file_metadata().schema_descr(), None)?;
+    let fields = columns.fields().iter().map(|field| {
+        let of = match field.data_type() {
             DataType::Dictionary(_, values) => match values.as_ref() {
-                DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-                DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+                DataType::Utf8 | DataType::LargeUtf8 if views => DataType::Utf8View,
+                DataType::Binary | DataType::LargeBinary if views => DataType::BinaryView,
                 values => values.clone(),
+            },
+            // It may also be stored as a number of milliseconds.
+            DataType::Date64 => match stored.field_with_name(field.name()) {
+                Ok(stored) if *stored.data_type() == DataType::Date32 => DataType::Date32,
+                _ => return Arc::clone(field),
             },
             _ => return Arc::clone(field),
         };
-        Arc::new(field.as_ref().clone().with_data_type(stored))
+        // A new field, as that of a dictionary says whether it is ordered.
+        let plain = Field::new(field.name(), of, field.is_nullable());
+        Arc::new(plain.with_metadata(field.metadata().clone()))
     });
     let fields: Vec<FieldRef> = fields.collect();
-    Arc::new(Schema::new_with_metadata(fields, footer.metadata().clone()))
+    Ok(Arc::new(Schema::new_with_metadata(fields, columns.metadata().clone())))
 }
 
 /// Checks that the columns of a Parquet object have different names: DataFusion would read one of two.
@@ -122,22 +136,12 @@ fn stored_columns(footer: &Schema) -> SchemaRef {
 /// # Errors
 ///
 /// If two columns have the same name.
-async fn check_names(
-    state: &dyn Session,
-    store: &Arc<dyn ObjectStore>,
-    object: &ObjectMeta,
-) -> Result<()> {
-    let footer = cached_footer(state, store, object).await?;
+fn check_names(object: &ObjectMeta, footer: &ParquetMetaData) -> Result<()> {
     let mut names = HashSet::new();
     let columns = footer.file_metadata().schema_descr().root_schema().get_fields();
     match columns.iter().find(|column| !names.insert(column.name())) {
         None => Ok(()),
-        Some(twice) => Err(UserError {
-            kind: ErrorKind::Data,
-            message: format!("`{}` has two columns `{}`", object.location, twice.name()),
-            hint: Some("Write it again with different names.".to_owned()),
-        }
-        .into()),
+        Some(twice) => Err(two_of(twice.name(), object)),
     }
 }
 
@@ -387,27 +391,40 @@ impl S3Format {
         let objects = objects.as_slice();
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         if let [object] = objects {
-            let footer = self.inner.infer_schema(state, store, objects);
-            let columns = stored_columns(&*panics::footer(object, footer).await?);
-            check_names(state, store, object).await?;
+            let columns = self.columns_of(state, store, object).await?;
             return Ok(without_intervals(columns, &notes));
         }
         // DataFusion's own merge declares a column NOT NULL even if some objects lack it.
-        let mut footers = Vec::with_capacity(objects.len());
-        for object in objects {
-            let footer = self.inner.infer_schema(state, store, std::slice::from_ref(object));
-            footers.push(panics::footer(object, footer));
-        }
+        let footers: Vec<_> =
+            objects.iter().map(|object| self.columns_of(state, store, object)).collect();
         let at_once = state.config_options().execution.meta_fetch_concurrency.into();
         let mut footers = stream::iter(footers).buffered(at_once);
         let mut columns = MergedColumns::of_typed();
         for object in objects {
             let Some(footer) = footers.next().await else { break };
-            columns.add(object, &stored_columns(&*footer?))?;
-            check_names(state, store, object).await?;
+            columns.add(object, &*footer?)?;
         }
         columns.take_widened().into_iter().for_each(|note| notes.add(note));
         Ok(without_intervals(Arc::new(columns.into_schema()), &notes))
+    }
+
+    /// Returns the columns of a Parquet object.
+    ///
+    /// # Errors
+    ///
+    /// If its footer cannot be read, or if two columns have the same name.
+    async fn columns_of(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        object: &ObjectMeta,
+    ) -> Result<SchemaRef> {
+        let columns = self.inner.infer_schema(state, store, std::slice::from_ref(object));
+        let columns = panics::footer(object, columns).await?;
+        let footer = cached_footer(state, store, object).await?;
+        check_names(object, &footer)?;
+        let views = state.config_options().execution.parquet.schema_force_view_types;
+        stored_columns(&columns, &footer, views)
     }
 
     /// Refuses objects at a location that are too short for the format. Empty files beside others are left out, like

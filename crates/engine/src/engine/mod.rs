@@ -285,7 +285,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// If the statement cannot be parsed, or names something that does not exist.
+    /// If the statement cannot be parsed, or is no query and names something that does not exist. A query is not
+    /// planned.
     pub async fn is_definition(&self, sql: &str) -> Result<bool> {
         let state = self.context.state();
         // A query is not planned, which would read what EXPLAIN counts.
@@ -301,7 +302,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::is_definition`].
+    /// If the statement cannot be parsed, or names something that does not exist.
     pub async fn only_reads(&self, sql: &str) -> Result<bool> {
         if Analyze::parse(sql)?.is_some() {
             return Ok(false);

@@ -10,6 +10,7 @@ use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use object_store::{ObjectMeta, ObjectStore};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use crate::context::panics;
 use crate::estimate::statistics::cache::StatisticsCache;
 use crate::scan::stored_types::StoredTypes;
 
@@ -31,7 +32,12 @@ pub(crate) async fn trusted_statistics(
     if let (Some(footer), Some(known)) =
         (&footer, StatisticsCache::from_options(state.config_options()))
     {
-        known.stored().insert(object, footer, declared, &statistics);
+        // Statistics only estimate, so bounds that the reader panics on are left out.
+        let remember = async {
+            known.stored().insert(object, footer, declared, &statistics);
+            Ok(())
+        };
+        let _ = panics::footer(object, remember).await;
     }
     exclude_untrusted(statistics, footer.as_deref(), declared)
 }

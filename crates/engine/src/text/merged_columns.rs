@@ -90,10 +90,6 @@ impl MergedColumns {
             let field = &as_in_both(field, known);
             let told_nothing = known.data_type().is_null();
             let wider = self.wider.and_then(|wider| wider(known.data_type(), field.data_type()));
-            if let Some(text) = of_categories(known.data_type(), field.data_type()) {
-                known.set_data_type(text);
-                continue;
-            }
             if let Some(wider) = wider {
                 let digits = match (known.data_type(), field.data_type()) {
                     (DataType::Int64 | DataType::UInt64, DataType::Float64)
@@ -149,7 +145,7 @@ impl MergedColumns {
 }
 
 /// Returns the error for a file with two columns of the same name.
-fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
+pub(crate) fn two_of(name: &str, object: &ObjectMeta) -> DataFusionError {
     UserError {
         kind: ErrorKind::Plan,
         message: format!("`{}` has two columns `{name}`", object.location),
@@ -230,18 +226,6 @@ fn of_times(one: &DataType, other: &DataType) -> Option<DataType> {
             if zone == other_zone && unit != other_unit =>
         {
             Some(DataType::Timestamp(*unit.max(other_unit), zone.clone()))
-        }
-        _ => None,
-    }
-}
-
-/// Returns the type of text if one type is text and the other a dictionary of text; the values are the same in both.
-fn of_categories(one: &DataType, other: &DataType) -> Option<DataType> {
-    match (one, other) {
-        (DataType::Dictionary(_, values), text) | (text, DataType::Dictionary(_, values))
-            if text.is_string() && values.is_string() =>
-        {
-            Some(text.clone())
         }
         _ => None,
     }
@@ -522,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_finer_unit_and_categories_are_text() {
+    fn times_have_the_finer_unit() {
         let time = |unit| DataType::Timestamp(unit, None);
         let (seconds, millis) = (time(TimeUnit::Second), time(TimeUnit::Millisecond));
         for mut all in [MergedColumns::of_csv(), MergedColumns::of_typed()] {
@@ -534,15 +518,6 @@ mod tests {
             let zoned = DataType::Timestamp(TimeUnit::Second, Some("+00:00".into()));
             all.add(&object("d"), &schema("x", zoned)).unwrap_err();
             assert_eq!(all.into_schema().field(0).data_type(), &millis);
-        }
-        let category = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        for order in [[&category, &DataType::Utf8View], [&DataType::Utf8View, &category]] {
-            let mut all = MergedColumns::of_typed();
-            for (name, data_type) in ["a", "b"].into_iter().zip(order) {
-                all.add(&object(name), &schema("x", data_type.clone())).unwrap();
-            }
-            assert!(all.take_widened().is_empty());
-            assert_eq!(all.into_schema().field(0).data_type(), &DataType::Utf8View);
         }
     }
 

@@ -24,8 +24,8 @@ pub(crate) struct Condition {
 }
 
 impl Program {
-    /// Returns the comparisons of columns with constants that every matching row meets; IN and OR stand for `=`. There are
-    /// none if the filter can fail, because skipping a row must not hide its error.
+    /// Returns the comparisons of columns with constants that every matching row meets; IN and OR stand for `=`. There
+    /// are none if the filter can fail, because skipping a row must not hide its error.
     pub(crate) fn conditions(&self, filter: NodeId) -> Vec<Condition> {
         let mut conditions = Vec::new();
         if self.cannot_fail(filter) {

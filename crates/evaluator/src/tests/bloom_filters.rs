@@ -53,6 +53,7 @@ fn row_groups_without_the_values_are_not_read() {
         ("l IN (8, 15, NULL)", 2, 1, &[0, 3]),
         ("s IN ('text 00000', 'text 0000', 'text 00004')", 2, 2, &[0]),
         ("s = 'text 0001'", 0, 2, &[]),
+        ("l = 8 OR l = NULL OR l IN (15)", 2, 1, &[0, 3]),
     ] {
         let (answer, stats) = run(&count(condition), object.clone()).unwrap();
         assert_eq!(String::from_utf8(answer).unwrap(), format!("{expected}\n"), "{condition}");

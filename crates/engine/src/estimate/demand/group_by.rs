@@ -130,9 +130,10 @@ impl GroupByDemand {
         let table = Table::from_scan(config, source, Some(options));
         let selectivity = table.selectivity(source, options);
         let columns = source.columns();
-        let passing = Some(selectivity);
+        let scan = table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE);
+        let passing = Some(scan.passing);
         let filter = source.statement(None).map_or(Terms::NONE, |it| terms(&it.query, passing));
-        let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
+        let scan = ScanDemand { terms: filter, ..scan };
         let scan = looking_up(scan, ServerIndexScan::estimate(config, source, options).as_ref());
         let answer = table.text_answer(columns);
         let clause_answer = if in_arrow { table.answer(columns) } else { answer };

@@ -191,8 +191,8 @@ pub fn aggregate_demand(shape: AggregateShape<'_>, options: &ConfigOptions) -> S
     let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
     let query = &statement.query;
     let passing = table.selectivity(source, options);
-    let terms = terms(query, Some(passing));
-    let demand = table.demand(source.columns(), passing, bytes, terms);
+    let demand = table.demand(source.columns(), passing, bytes, Terms::NONE);
+    let demand = ScanDemand { terms: terms(query, Some(demand.passing)), ..demand };
     let selectivity = table.files / demand.rows.as_f64().max(1.0);
     let inside = ServerIndexScan::estimate(config, source, options);
     let as_json = matches!(statement.output, OutputSerialization::Json { .. });

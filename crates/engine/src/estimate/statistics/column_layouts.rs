@@ -20,17 +20,22 @@ use super::footer_values::footer_values;
 use super::row_group_bounds::RowGroupBounds;
 use crate::store::endpoints::Endpoints;
 
-/// The most memory of all layouts, in multiples of a range. Beyond, all are dropped, and their columns are estimated.
-const MOST_RANGES: usize = 8 << 20;
-/// The memory of a column chunk's range and bounds, in multiples of a range.
-const GROUP_SIZE: usize = 3;
-/// The memory of a column's statistics, in multiples of a range.
-const STATISTICS_SIZE: usize = 24;
+/// The most bytes of all layouts. Beyond, all are dropped, and their columns are estimated.
+const MOST_BYTES: usize = 128 << 20;
+/// The bytes of a column's statistics.
+const STATISTICS_BYTES: usize = 400;
 
 /// The layouts of objects whose footers were read in this session.
 #[derive(Debug, Default)]
 pub struct LayoutCache {
-    objects: Mutex<HashMap<Version, Arc<Layout>>>,
+    known: Mutex<Layouts>,
+}
+
+#[derive(Debug, Default)]
+struct Layouts {
+    objects: HashMap<Version, Arc<Layout>>,
+    /// The bytes of all layouts that were inserted.
+    bytes: usize,
 }
 
 /// A version of an object. An object of the same name, tag and size in another bucket is treated as a copy.
@@ -44,6 +49,13 @@ struct Layout {
     groups: Vec<Vec<Range<u64>>>,
     bounds: RowGroupBounds,
     values: Arc<ObjectStatistics>,
+}
+
+impl Layout {
+    fn memory_size(&self) -> usize {
+        let ranges = self.columns * self.groups.len() * size_of::<Range<u64>>();
+        ranges + self.columns * STATISTICS_BYTES + self.bounds.memory_size()
+    }
 }
 
 fn version(object: &ObjectMeta) -> Version {
@@ -77,14 +89,13 @@ impl LayoutCache {
         let values = Arc::new(footer_values(object, footer, declared, known));
         let bounds = RowGroupBounds::from_footer(footer, declared);
         let layout = Layout { columns, groups: groups.collect(), bounds, values };
-        let of_column = |layout: &Layout| layout.groups.len() * GROUP_SIZE + STATISTICS_SIZE;
-        let size = |layout: &Layout| (layout.columns * of_column(layout)).max(1);
-        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        let known: usize = objects.len().saturating_mul(size(&layout));
-        if known.saturating_add(size(&layout)) > MOST_RANGES {
-            objects.clear();
+        let bytes = layout.memory_size();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.bytes.saturating_add(bytes) > MOST_BYTES {
+            *known = Layouts::default();
         }
-        objects.insert(version(object), Arc::new(layout));
+        known.bytes += bytes;
+        known.objects.insert(version(object), Arc::new(layout));
     }
 
     /// Returns the statistics of an object's values, if its footer was read.
@@ -94,8 +105,8 @@ impl LayoutCache {
     }
 
     fn get(&self, object: &ObjectMeta) -> Option<Arc<Layout>> {
-        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        objects.get(&version(object)).cloned()
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.objects.get(&version(object)).cloned()
     }
 }
 

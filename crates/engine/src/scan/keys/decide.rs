@@ -1,5 +1,6 @@
 //! Decides which keys a scan sends, once they are known.
 
+use std::collections::BTreeMap;
 use std::iter;
 use std::sync::Arc;
 
@@ -94,10 +95,15 @@ pub fn decide(
     }
     let estimator = SessionEstimator::from_options(options)?;
     let demand = estimator.open_demand(config, source, options);
-    let domain = |column: &str| {
-        let column = source.file_schema().index_of(column).ok()?;
-        source.domain_of(column, estimator.distinct(config, options, column))
-    };
+    let domains: BTreeMap<&str, f64> = keys
+        .keys()
+        .filter_map(|column| {
+            let name = source.file_schema().field(*column).name().as_str();
+            let distinct = estimator.distinct(config, options, *column);
+            Some((name, source.domain_of(*column, distinct)?))
+        })
+        .collect();
+    let domain = |column: &str| domains.get(column).copied();
     let whole = whole.into_iter().map(|sent| {
         let conditions = sent.filters.iter().map(|filter| &filter.there.expr);
         let share = sent.share(domain);
