@@ -68,7 +68,8 @@ const NOT_MADE: &str = "`sluice explain` runs no CREATE TABLE … AS: write CREA
 
 /// Explains a query. A definition is executed and returns `None`.
 pub(super) async fn explain(engine: &Engine, statement: &str) -> Result<Option<Explanation>> {
-    if is_query(engine, statement).await? {
+    // A query is planned once: what planning reads is counted.
+    if engine.is_query(statement) || is_query(engine, statement).await? {
         return Ok(Some(Box::pin(engine.explain(statement)).await?));
     }
     let definition = Box::pin(engine.query(statement)).await?;

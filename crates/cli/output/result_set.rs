@@ -441,7 +441,8 @@ pub(super) fn write_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{ArrayRef, Int64Array, StringArray};
+    use arrow::array::{ArrayRef, Decimal128Array, Int64Array, StringArray};
+    use arrow::datatypes::{DataType, Field};
 
     use super::*;
 
@@ -503,6 +504,17 @@ mod tests {
 ";
         check(Format::Table, 1, &two(), expected);
         check(Format::Table, 9, &[], "+---+---+\n| n | t |\n+---+---+\n+---+---+\n");
+    }
+
+    #[test]
+    fn a_parquet_file_has_the_titles_of_the_answer_and_the_types_of_its_values() {
+        let wide = Decimal128Array::from(vec![1]).with_precision_and_scale(32, 2).unwrap();
+        let wide: ArrayRef = Arc::new(wide);
+        let computed = RecordBatch::try_from_iter([("sum(x)[0]", wide)]).unwrap();
+        let declared = Schema::new(vec![Field::new("total", DataType::Decimal128(25, 2), true)]);
+        let written = with_types(&declared, &computed);
+        let expected = Field::new("total", DataType::Decimal128(32, 2), true);
+        assert_eq!(written.fields().iter().map(|it| it.as_ref()).collect::<Vec<_>>(), [&expected]);
     }
 
     #[test]

@@ -285,16 +285,20 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// If the statement cannot be parsed, or is no query and names something that does not exist. A query is not
-    /// planned.
+    /// If the statement cannot be parsed, or names something that does not exist.
     pub async fn is_definition(&self, sql: &str) -> Result<bool> {
-        let state = self.context.state();
-        // A query is not planned, which would read what EXPLAIN counts.
-        if Analyze::parse(sql)?.is_some() || sql::is_query(&state, sql) {
+        if Analyze::parse(sql)?.is_some() {
             return Ok(false);
         }
-        let statement = Box::pin(sql::logical_plan(&state, sql)).await?;
+        let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
         Ok(explain::is_definition(&statement))
+    }
+
+    /// Returns true if the text of a statement alone says that it is a query of rows, such as SELECT. Nothing is looked
+    /// up, unlike by [`Engine::is_definition`].
+    #[must_use]
+    pub fn is_query(&self, sql: &str) -> bool {
+        sql::is_query(&self.context.state(), sql)
     }
 
     /// Returns whether a statement only reads rows and can be repeated. INSERT, COPY, CREATE TABLE AS and ANALYZE
@@ -302,7 +306,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// If the statement cannot be parsed, or names something that does not exist.
+    /// Those of [`Engine::is_definition`].
     pub async fn only_reads(&self, sql: &str) -> Result<bool> {
         if Analyze::parse(sql)?.is_some() {
             return Ok(false);
