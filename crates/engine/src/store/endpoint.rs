@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn a_gap_takes_as_long_as_a_request() {
         let named = |name| HardwareProfile::by_name(name).unwrap().clone();
-        // 0.4 ms of one of two cores, at 1 ns a byte: 0.5 ns for the link and 0.5 ns for the copies.
-        assert_eq!(largest_gap(&named("local")), 200_000);
+        // 0.2 ms of one of two cores, at 1 ns a byte: 0.5 ns for the link and 0.5 ns for the copies.
+        assert_eq!(largest_gap(&named("local")), 100_000);
         // 2 ms for ten requests at 120 MB/s.
         assert_eq!(largest_gap(&named("remote-1gbit")), 24_000);
         let slow = named("local").behind(BytesPerSecond::gbit(0.1));
