@@ -421,7 +421,7 @@ impl S3Format {
     ) -> Result<SchemaRef> {
         let columns = self.inner.infer_schema(state, store, std::slice::from_ref(object));
         let columns = panics::footer(object, columns).await?;
-        let footer = cached_footer(state, store, object).await?;
+        let footer = panics::footer(object, cached_footer(state, store, object)).await?;
         check_names(object, &footer)?;
         let views = state.config_options().execution.parquet.schema_force_view_types;
         stored_columns(&columns, &footer, views)

@@ -34,7 +34,7 @@ pub struct LayoutCache {
 #[derive(Debug, Default)]
 struct Layouts {
     objects: HashMap<Version, Arc<Layout>>,
-    /// The bytes of all layouts that were inserted.
+    /// The bytes of all layouts together.
     bytes: usize,
 }
 
@@ -94,8 +94,8 @@ impl LayoutCache {
         if known.bytes.saturating_add(bytes) > MOST_BYTES {
             *known = Layouts::default();
         }
-        known.bytes += bytes;
-        known.objects.insert(version(object), Arc::new(layout));
+        let before = known.objects.insert(version(object), Arc::new(layout));
+        known.bytes = known.bytes + bytes - before.map_or(0, |before| before.memory_size());
     }
 
     /// Returns the statistics of an object's values, if its footer was read.
@@ -250,7 +250,29 @@ impl ScanLayouts {
 
 #[cfg(test)]
 mod tests {
+    use super::super::row_group_bounds::tests::footer;
     use super::*;
+
+    /// Each statement inserts the layouts of its objects.
+    #[test]
+    fn a_layout_that_is_inserted_again_counts_once() {
+        let (cache, footer) = (LayoutCache::default(), footer());
+        let schema = footer.file_metadata().schema_descr();
+        let declared = parquet::arrow::parquet_to_arrow_schema(schema, None).unwrap();
+        let object = ObjectMeta {
+            location: Path::from("a.parquet"),
+            last_modified: Default::default(),
+            size: 1_000,
+            e_tag: None,
+            version: None,
+        };
+        let known = Statistics::new_unknown(&declared);
+        let bytes = [1, 2, 3].map(|_| {
+            cache.insert(&object, &footer, &declared, &known);
+            cache.known.lock().unwrap().bytes
+        });
+        assert!(bytes[0] > 0 && bytes == [bytes[0]; 3], "{bytes:?}");
+    }
 
     #[test]
     fn small_gaps_are_fetched_and_large_ones_are_not() {

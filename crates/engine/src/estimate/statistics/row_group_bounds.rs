@@ -125,7 +125,7 @@ impl PruningStatistics for RowGroupBounds {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use arrow::array::{Int64Array, RecordBatch, StringArray};
     use arrow::datatypes::{DataType, Field};
     use datafusion::logical_expr::Operator;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     /// Returns the footer of 30 rows in three row groups: a text that is longer than a number, and a number.
-    fn footer() -> ParquetMetaData {
+    pub(in super::super) fn footer() -> ParquetMetaData {
         let texts = (0..30).map(|row| format!("a text that is longer than a number, {row:02}"));
         let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..30));
