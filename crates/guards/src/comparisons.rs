@@ -30,6 +30,7 @@ use super::{
     mixed_instants, mixed_types, nested_floats, outer_types, range_frames, regular_expressions,
     rounded_scales, rounding, timestamp_casts, timestamp_comparisons, truncated_dates, years,
 };
+use crate::rewrite::{Rewrite, RewritePlan};
 
 /// Adds the rules and their functions to a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
@@ -96,9 +97,10 @@ fn exactly(plan: LogicalPlan, retyped: &Cell<bool>) -> Result<Transformed<Logica
         let keys = intervals::ordered(plan)?;
         let ordered = keys.transformed;
         let plan = rewritten(keys.data, concerns_exact, |expr, schema| {
-            let compared = expr.transform_up(|expr| Ok(replaced(expr, |it| exact(it, schema))))?;
+            let compared =
+                expr.rewrite_up(&mut |expr| Ok(replaced(expr, |it| exact(it, schema))))?;
             compared.transform_data(|expr| {
-                expr.transform_up(|expr| Ok(replaced(expr, decimal_comparisons::as_double)))
+                expr.rewrite_up(&mut |expr| Ok(replaced(expr, decimal_comparisons::as_double)))
             })
         })?;
         retyped.set(retyped.get() || ordered || *plan.data.schema() != before);
@@ -116,9 +118,9 @@ impl AnalyzerRule for Casts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
+        plan.rewrite_all_up(&mut |plan| {
             rewritten(plan, concerns_casts, |expr, schema| {
-                expr.transform_up(|expr| {
+                expr.rewrite_up(&mut |expr| {
                     let kept = replaced(expr, |it| lossy_casts::keep(it, schema));
                     let days = kept.transform_data(|expr| {
                         Ok(replaced(expr, |it| intervals::cast_to_interval(it, schema)))
@@ -156,7 +158,7 @@ impl OptimizerRule for Prepare {
         let summed = float_zeros::summed(plan)?;
         let floats = summed.transformed;
         let rewritten = rewritten(summed.data, concerns_preparation, |expr, schema| {
-            expr.transform_up(|expr| {
+            expr.rewrite_up(&mut |expr| {
                 let mut all = Transformed::no(expr);
                 for rule in [
                     flipped_comparisons::flip,
@@ -204,7 +206,7 @@ impl OptimizerRule for NarrowComparisons {
         _config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
         rewritten(plan, concerns_simplifier, |expr, schema| {
-            expr.transform_up(|expr| {
+            expr.rewrite_up(&mut |expr| {
                 Ok(replaced(expr, |it| timestamp_comparisons::narrowed(it, schema)))
             })
         })
@@ -231,7 +233,7 @@ pub(super) fn rewritten(
         schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
     }
     let names = NamePreserver::new(&plan);
-    let plan = plan.map_expressions(|expr| {
+    let plan = plan.rewrite_expressions(&mut |expr| {
         if !expr.exists(|it| Ok(concerns(it)))? {
             return Ok(Transformed::no(expr));
         }

@@ -1,5 +1,6 @@
 //! Computes keys of ORDER BY before their rows are sorted.
 
+use crate::rewrite::Rewrite;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -146,7 +147,7 @@ fn of_window(window: &Window) -> Result<LogicalPlan> {
     let mut keys = KeyColumns::default();
     let mut functions = Vec::with_capacity(window.window_expr.len());
     for expr in &window.window_expr {
-        let replaced = expr.clone().transform_up(|part| {
+        let replaced = expr.clone().rewrite_up(&mut |part| {
             let Expr::WindowFunction(mut function) = part else { return Ok(Transformed::no(part)) };
             let WindowFunction { params, .. } = function.as_mut();
             for key in &mut params.order_by {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{JoinType, Result};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -12,6 +12,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
+use crate::rewrite::Rewrite;
 
 pub(super) const GUARD: Guard = Guard {
     title: "A condition `column = constant` below an outer join makes ORDER BY, GROUP BY and windows wrong",
@@ -54,7 +55,7 @@ impl PhysicalOptimizerRule for NotConstant {
         plan: Arc<dyn ExecutionPlan>,
         _options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
+        plan.rewrite_up(&mut |node| {
             let Some(join_type) = join_type(&node) else { return Ok(Transformed::no(node)) };
             let may_be_null = match join_type {
                 JoinType::Left => [false, true],

@@ -1,5 +1,6 @@
 //! Accepts keys of DISTINCT ON that are repeated or in another order than those of ORDER BY.
 
+use crate::rewrite::RewritePlan;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -127,7 +128,7 @@ struct DistinctOnKeys;
 
 impl AnalyzerRule for DistinctOnKeys {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|node| match node {
+        plan.rewrite_all_up(&mut |node| match node {
             LogicalPlan::Distinct(Distinct::On(on)) => once(on),
             node => Ok(Transformed::no(node)),
         })

@@ -1,11 +1,12 @@
 //! Keeps casts from the types of a Parquet file to those of the table.
 
+use crate::rewrite::Rewrite;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::SessionStateBuilder;
@@ -38,7 +39,7 @@ impl PhysicalOptimizerRule for KeepCasts {
         plan: Arc<dyn ExecutionPlan>,
         _options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| Ok(keep_casts(node))).data()
+        plan.rewrite_up(&mut |node| Ok(keep_casts(node))).data()
     }
 
     fn name(&self) -> &str {
@@ -89,7 +90,7 @@ impl PhysicalExprAdapter for Adapter {
     fn rewrite(&self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         let adapted = self.inner.rewrite(expr)?;
         adapted
-            .transform_up(|expr| {
+            .rewrite_up(&mut |expr| {
                 if let Some(other) = read(&expr, &self.file)? {
                     return Ok(Transformed::yes(other));
                 }

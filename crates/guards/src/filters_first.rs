@@ -18,6 +18,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 
 use super::guarded_conditions::may_fail;
 use super::{Case, CaseOutcome, Guard, PhysicalRule};
+use crate::rewrite::Rewrite;
 use crate::{one_child, without_expressions};
 
 pub(super) const GUARD: Guard = Guard {
@@ -130,7 +131,7 @@ fn barred(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionP
         .map(|index| ProjectionExpr::new(column(*index, *index), schema.field(*index).name()));
     let narrow = ProjectionExec::try_new(kept.collect::<Vec<_>>(), Arc::clone(input))?;
     let items = projection.expr().iter().map(|item| {
-        let moved = Arc::clone(&item.expr).transform_up(|part| {
+        let moved = Arc::clone(&item.expr).rewrite_up(&mut |part| {
             let index = part.downcast_ref::<Column>().map(Column::index);
             Ok(match index.and_then(|index| Some((index, read.binary_search(&index).ok()?))) {
                 Some((index, at)) => Transformed::yes(column(index, at)),

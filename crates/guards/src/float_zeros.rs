@@ -1,7 +1,7 @@
 //! Treats −0.0 and 0.0 as equal.
 
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{
@@ -10,6 +10,7 @@ use datafusion::logical_expr::{
 
 use super::comparisons::is_comparison;
 use super::{Case, CaseOutcome, Guard, nested_floats};
+use crate::rewrite::Rewrite;
 
 pub(super) const GUARD: Guard = Guard {
     title: "−0.0 is not found where 0.0 is asked for",
@@ -220,7 +221,7 @@ pub(super) fn summed_within(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
 /// Returns a key with the tables of its columns. DataFusion's planner looks up the sum by its name and adds missing
 /// tables to it, as in struct fields that it has extracted.
 fn qualified(key: Expr, schema: &DFSchema) -> Result<Expr> {
-    key.transform(|part| {
+    key.rewrite_up(&mut |part| {
         let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
         let table = match &column.relation {
             Some(_) => None,

@@ -20,6 +20,7 @@ use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::sql::sqlparser::ast::TableFactor;
 
 use super::{Case, CaseOutcome, Guard, LogicalRule, rule};
+use crate::rewrite::RewritePlan;
 
 pub(super) const GUARD: Guard = Guard {
     title: "DISTINCT, ORDER BY, GROUP BY and LEFT JOIN take for keys what are none",
@@ -168,7 +169,7 @@ fn with_true_dependencies(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
     // Nodes above a changed node inherit its dependencies.
     let changed = Cell::new(false);
-    plan.transform_up_with_subqueries(|node| {
+    plan.rewrite_all_up(&mut |node| {
         let node = if changed.get() { node.recompute_schema()? } else { node };
         let Some(schema) = mended(&node)? else {
             return Ok(Transformed::new(node, changed.get(), TreeNodeRecursion::Continue));

@@ -16,12 +16,13 @@
 
 use std::ops::ControlFlow;
 
+use crate::walk::WalkMut;
 use datafusion::common::Result;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::VisitorMut;
 
 mod aggregate_schemas;
 mod array_has;
@@ -87,6 +88,7 @@ mod quarters;
 mod range_frames;
 mod regular_expressions;
 mod repeated_keys;
+mod rewrite;
 mod rounded_scales;
 mod rounding;
 mod row_values;
@@ -106,6 +108,7 @@ mod top_k_aggregation;
 mod truncated_dates;
 mod unchecked_keys;
 mod using;
+pub mod walk;
 mod wide_sums;
 mod window_shifts;
 pub mod wrapped_functions;
@@ -303,11 +306,14 @@ pub fn rewrite(statement: &mut Statement) -> Result<()> {
 }
 
 /// Visits the parts of a statement that the SQL parser's own types represent.
-pub fn visit<V: VisitorMut>(statement: &mut Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+pub fn visit<B>(
+    statement: &mut Statement,
+    visitor: &mut dyn VisitorMut<Break = B>,
+) -> ControlFlow<B> {
     match statement {
-        Statement::Statement(statement) => statement.visit(visitor),
+        Statement::Statement(statement) => statement.walk_mut(visitor),
         Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => query.visit(visitor),
+            CopyToSource::Query(query) => query.walk_mut(visitor),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => visit(&mut explain.statement, visitor),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -12,6 +12,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_after};
+use crate::rewrite::Rewrite;
 
 pub(super) const GUARD: Guard = Guard {
     title: "GROUP BY or DISTINCT over sorted rows, with ORDER BY … LIMIT, loses groups",
@@ -49,7 +50,7 @@ struct AllRows;
 
 impl PhysicalOptimizerRule for AllRows {
     fn optimize(&self, plan: Plan, _options: &ConfigOptions) -> Result<Plan> {
-        plan.transform_up(|node| {
+        plan.rewrite_up(&mut |node| {
             let Some(aggregate) = node.downcast_ref::<AggregateExec>() else {
                 return Ok(Transformed::no(node));
             };

@@ -1,9 +1,10 @@
 //! Sorts again where a plan has lost a required order.
 
+use crate::rewrite::Rewrite;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::physical_expr::{LexOrdering, LexRequirement};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -46,7 +47,7 @@ impl PhysicalOptimizerRule for Sorted {
         plan: Arc<dyn ExecutionPlan>,
         _options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
+        plan.rewrite_up(&mut |node| {
             let mut changed = false;
             let mut children = Vec::new();
             for (child, required) in node.children().into_iter().zip(node.required_input_ordering())

@@ -21,6 +21,7 @@ use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRul
 use super::comparisons::{is_constant, rewritten};
 use super::wrapped_functions::{AggregateChange, ChangedResult, ChangedResults, changed_aggregate};
 use super::{Case, CaseOutcome, Guard, insert_before};
+use crate::rewrite::Rewrite;
 
 pub(super) const GUARD: Guard = Guard {
     title: "NaN with its sign set is less than all numbers, and differs from NaN",
@@ -106,7 +107,7 @@ impl OptimizerRule for PositiveNan {
             return rewritten(plan, concerns, |expr, schema| settled(expr, schema, true));
         }
         rewritten(plan, concerns_constants, |expr, schema| {
-            expr.transform_down(|expr| {
+            expr.rewrite_down(&mut |expr| {
                 if !concerns_constants(&expr) {
                     return Ok(Transformed::no(expr));
                 }

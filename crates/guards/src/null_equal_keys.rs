@@ -9,6 +9,7 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use super::{Case, CaseOutcome, Guard, LogicalRule, rule};
+use crate::rewrite::RewritePlan;
 
 pub(super) const GUARD: Guard = Guard {
     title: "IS NOT DISTINCT FROM of one join changes the equality of others",
@@ -107,7 +108,7 @@ impl OptimizerRule for SeparateJoins {
         if !found {
             return self.theirs.rewrite(plan, config);
         }
-        let fenced = plan.transform_up_with_subqueries(|node| match node {
+        let fenced = plan.rewrite_all_up(&mut |node| match node {
             LogicalPlan::Join(mut join) if separate(&join) => {
                 for side in [&mut join.left, &mut join.right] {
                     if matches!(side.as_ref(), LogicalPlan::Join(_)) {
@@ -122,7 +123,7 @@ impl OptimizerRule for SeparateJoins {
         let changed = merged.transformed;
         let plan = merged
             .data
-            .transform_up_with_subqueries(|node| match node {
+            .rewrite_all_up(&mut |node| match node {
                 LogicalPlan::Projection(projection) if is_fence(&projection) => {
                     Ok(Transformed::yes(Arc::unwrap_or_clone(projection.input)))
                 }

@@ -1,5 +1,6 @@
 //! Keeps sorts above LIMIT … OFFSET.
 
+use crate::rewrite::Rewrite;
 use std::fmt;
 use std::sync::Arc;
 
@@ -71,7 +72,7 @@ impl PhysicalOptimizerRule for SortFencePhase {
             }
             Self::Add => Ok(plan),
             Self::Remove => plan
-                .transform_up(|node| {
+                .rewrite_up(&mut |node| {
                     Ok(match node.downcast_ref::<OffsetExec>() {
                         Some(offset) => Transformed::yes(offset.limit()),
                         None => Transformed::no(node),

@@ -1,5 +1,6 @@
 //! Supports ORDER BY ALL.
 
+use crate::rewrite::RewritePlan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -134,7 +135,7 @@ struct AllColumns;
 
 impl AnalyzerRule for AllColumns {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|node| {
+        plan.rewrite_all_up(&mut |node| {
             let LogicalPlan::Sort(mut sort) = node else { return Ok(Transformed::no(node)) };
             let [by] = sort.expr.as_slice() else {
                 return Ok(Transformed::no(LogicalPlan::Sort(sort)));

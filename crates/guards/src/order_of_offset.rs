@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -12,6 +12,7 @@ use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::{Case, CaseOutcome, Guard, PhysicalRule, insert_around};
+use crate::rewrite::Rewrite;
 
 pub(super) const GUARD: Guard = Guard {
     title: "ORDER BY … OFFSET without LIMIT loses its order in a subquery",
@@ -58,7 +59,7 @@ enum SortMarkPhase {
 
 impl PhysicalOptimizerRule for SortMarkPhase {
     fn optimize(&self, plan: Plan, _options: &ConfigOptions) -> Result<Plan> {
-        plan.transform_up(|node| match self {
+        plan.rewrite_up(&mut |node| match self {
             Self::Add => marked(node),
             Self::Remove => unmarked(node),
         })

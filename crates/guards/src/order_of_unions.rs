@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -13,6 +13,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
+use crate::rewrite::Rewrite;
 
 pub(super) const GUARD: Guard = Guard {
     title: "ORDER BY two equal columns of a UNION ALL is refused (SanityCheckPlan)",
@@ -51,7 +52,7 @@ impl PhysicalOptimizerRule for NotEqual {
         plan: Arc<dyn ExecutionPlan>,
         _options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
+        plan.rewrite_up(&mut |node| {
             if !node.is::<UnionExec>() || !node.children().into_iter().any(has_equal_columns) {
                 return Ok(Transformed::no(node));
             }

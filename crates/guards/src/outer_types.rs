@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use crate::rewrite::{Rewrite, RewritePlan};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ExprSchema, Result};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -11,14 +12,16 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 pub(super) fn renew(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let schema = merge_schema(&plan.inputs());
     plan.map_subqueries(|subquery| {
-        subquery.transform_up_with_subqueries(|node| match node {
+        subquery.rewrite_all_up(&mut |node| match node {
             LogicalPlan::Subquery(mut subquery) => {
                 let columns = std::mem::take(&mut subquery.outer_ref_columns);
                 let columns = columns.into_iter().map(|it| renewed(it, &schema).data);
                 subquery.outer_ref_columns = columns.collect();
                 Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
             }
-            node => node.map_expressions(|expr| expr.transform_up(|it| Ok(renewed(it, &schema)))),
+            node => node.rewrite_expressions(&mut |expr| {
+                expr.rewrite_up(&mut |it| Ok(renewed(it, &schema)))
+            }),
         })
     })
 }

@@ -1,10 +1,11 @@
 //! Removes repeated sort keys of aggregate functions.
 
+use crate::rewrite::Rewrite;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
@@ -79,7 +80,7 @@ impl OptimizerRule for DedupSortKeys {
         let LogicalPlan::Aggregate(aggregate) = plan else { return Ok(Transformed::no(plan)) };
         let exprs = aggregate.aggr_expr.into_iter().map(|expr| {
             let name = names.save(&expr);
-            Ok(name.restore(expr.transform_up(|expr| Ok(once(expr))).data()?))
+            Ok(name.restore(expr.rewrite_up(&mut |expr| Ok(once(expr))).data()?))
         });
         let exprs = exprs.collect::<Result<Vec<Expr>>>()?;
         let aggregate = Aggregate::try_new_with_schema(

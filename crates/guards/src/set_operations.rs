@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use super::{AnalysisRule, Case, CaseOutcome, Guard};
+use crate::rewrite::RewritePlan;
 
 pub(super) const GUARD: Guard = Guard {
     title: "EXCEPT ALL and INTERSECT ALL do not count equal rows",
@@ -55,7 +56,7 @@ impl AnalyzerRule for SetOperations {
         if !found || optimized {
             return Ok(plan);
         }
-        plan.transform_up_with_subqueries(|node| match node {
+        plan.rewrite_all_up(&mut |node| match node {
             LogicalPlan::Join(join) if is_set_operation(&join) => {
                 Ok(Transformed::yes(rewritten(join)?))
             }

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, Query, TableAlias, TableFactor, VisitMut, VisitorMut,
+    Ident, ObjectName, Query, TableAlias, TableFactor, VisitorMut,
 };
 
 use super::names::normal;
 use super::{Case, CaseOutcome, Guard, visit};
+use crate::walk::WalkMut;
 
 pub(super) const GUARD: Guard = Guard {
     title: "A WITH inside another one of the same name is refused",
@@ -84,7 +85,7 @@ fn rename(query: &mut Query, names: &Rename) {
         for table in &mut with.cte_tables {
             let is_it = !seen && normal(&table.alias.name) == names.name;
             if seen || is_it && with.recursive {
-                let _ = table.query.visit(&mut names.clone());
+                let _ = table.query.walk_mut(&mut names.clone());
             }
             if is_it {
                 table.alias.name = names.given.clone();
@@ -92,7 +93,7 @@ fn rename(query: &mut Query, names: &Rename) {
             seen |= is_it;
         }
     }
-    let _ = query.visit(&mut names.clone());
+    let _ = query.walk_mut(&mut names.clone());
     query.with = with;
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{JoinType, Result};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -13,6 +13,7 @@ use datafusion::physical_plan::joins::utils::JoinFilter;
 
 use super::{Case, CaseOutcome, Guard, PhysicalRule};
 use crate::ForgetfulExec;
+use crate::rewrite::Rewrite;
 
 pub(super) const GUARD: Guard = Guard {
     title: "Outer joins with a condition fail if `prefer_hash_join` is off",
@@ -47,7 +48,7 @@ impl PhysicalOptimizerRule for NullableFilter {
         if options.optimizer.prefer_hash_join {
             return Ok(plan);
         }
-        plan.transform_up(|node| match node.downcast_ref::<SortMergeJoinExec>() {
+        plan.rewrite_up(&mut |node| match node.downcast_ref::<SortMergeJoinExec>() {
             Some(join) if join.filter.is_some() => {
                 let join: Arc<dyn ExecutionPlan> = match with_nullable_filter(join)? {
                     Some(join) => Arc::new(join),

@@ -1,10 +1,11 @@
 //! Groups sorted rows correctly by ROLLUP, CUBE and GROUPING SETS.
 
+use crate::rewrite::Rewrite;
 use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -44,7 +45,7 @@ impl PhysicalOptimizerRule for Unsorted {
         plan: Arc<dyn ExecutionPlan>,
         _options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
+        plan.rewrite_up(&mut |node| {
             let input = match node.downcast_ref::<AggregateExec>() {
                 Some(aggregate)
                     if aggregate.group_expr().has_grouping_set()

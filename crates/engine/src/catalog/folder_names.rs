@@ -5,15 +5,16 @@ use std::ops::ControlFlow;
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, TableFactor, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, TableFactor, VisitorMut};
+use sluicegate_guards::walk::WalkMut;
 
 /// Adds a slash to the names of folders in `'…'`, unless a table has the name.
 pub(crate) fn with_slash(state: &SessionState, statement: &mut Statement) {
     let mut folders = Folders { state };
     let _ = match statement {
-        Statement::Statement(statement) => statement.visit(&mut folders),
+        Statement::Statement(statement) => statement.walk_mut(&mut folders),
         Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => query.visit(&mut folders),
+            CopyToSource::Query(query) => query.walk_mut(&mut folders),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => {

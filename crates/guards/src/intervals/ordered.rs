@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 
 use super::length;
 use crate::comparisons::rewritten;
+use crate::rewrite::Rewrite;
 use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
@@ -72,16 +73,16 @@ pub(crate) fn ordered(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         LogicalPlan::Aggregate(aggregate) => {
             let plan = LogicalPlan::Aggregate(aggregate);
             let within = rewritten(plan, has_keys, |expr, schema| {
-                expr.transform_up(|expr| within(expr, schema))
+                expr.rewrite_up(&mut |expr| within(expr, schema))
             })?;
             within.transform_data(|plan| match plan {
                 LogicalPlan::Aggregate(aggregate) => grouped(aggregate),
                 other => Ok(Transformed::no(other)),
             })
         }
-        LogicalPlan::Window(_) => {
-            rewritten(plan, has_keys, |expr, schema| expr.transform_up(|expr| within(expr, schema)))
-        }
+        LogicalPlan::Window(_) => rewritten(plan, has_keys, |expr, schema| {
+            expr.rewrite_up(&mut |expr| within(expr, schema))
+        }),
         other => Ok(Transformed::no(other)),
     }
 }

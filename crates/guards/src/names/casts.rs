@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, OrderBy, Query, Select, SelectItem, UnaryOperator, Value, Visit, VisitMut, Visitor,
-    VisitorMut,
+    Expr, OrderBy, Query, Select, SelectItem, UnaryOperator, Value, Visitor, VisitorMut,
 };
 
 use super::named;
 use super::text::{exact, loose, normal, peeled};
+use crate::walk::{Walk, WalkMut};
 use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
@@ -104,17 +104,17 @@ pub(super) fn name(select: &mut Select, order: Option<&mut OrderBy>) {
     let from = std::mem::take(&mut select.from);
     let selection = select.selection.take();
     let mut all = Casts::default();
-    let _ = Visit::visit(&*select, &mut all);
+    let _ = select.walk(&mut all);
     if let Some(order) = order.as_deref() {
-        let _ = order.visit(&mut all);
+        let _ = order.walk(&mut all);
     }
     if !all.found.is_empty() {
         let casts = ambiguous(select, order.as_deref());
         if !casts.is_empty() {
             let mut name = Name { casts, inside: 0 };
-            let _ = VisitMut::visit(select, &mut name);
+            let _ = select.walk_mut(&mut name);
             if let Some(order) = order {
-                let _ = VisitMut::visit(order, &mut name);
+                let _ = order.walk_mut(&mut name);
             }
         }
     }
@@ -125,9 +125,9 @@ pub(super) fn name(select: &mut Select, order: Option<&mut OrderBy>) {
 /// Returns the casts whose name is also that of another expression, with new names for them.
 fn ambiguous(select: &Select, order: Option<&OrderBy>) -> HashMap<String, String> {
     let mut found = CastNames::default();
-    let _ = select.visit(&mut found);
+    let _ = select.walk(&mut found);
     if let Some(order) = order {
-        let _ = order.visit(&mut found);
+        let _ = order.walk(&mut found);
     }
     for item in &select.projection {
         if let SelectItem::ExprWithAlias { expr, alias } = item {
@@ -216,7 +216,7 @@ impl Visitor for CastNames {
             return ControlFlow::Continue(());
         }
         let mut casts = Casts::default();
-        let _ = expr.visit(&mut casts);
+        let _ = expr.walk(&mut casts);
         self.add(peeled(expr), loose(expr), casts.found);
         ControlFlow::Continue(())
     }

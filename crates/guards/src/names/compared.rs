@@ -8,6 +8,7 @@ use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
 use datafusion::optimizer::AnalyzerRule;
 
+use crate::rewrite::RewritePlan;
 use crate::{AnalysisRule, Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
@@ -41,8 +42,8 @@ struct Compared;
 
 impl AnalyzerRule for Compared {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|node| {
-            node.map_expressions(|expr| expr.transform_up(compared))
+        plan.rewrite_all_up(&mut |node| {
+            node.rewrite_expressions(&mut |expr| expr.transform_up(compared))
         })
         .data()
     }

@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableAlias,
-    TableFactor, TableWithJoins, Value, Visit, Visitor,
+    TableFactor, TableWithJoins, Value, Visitor,
 };
 
 use super::ordered::{aliases, is_of_rows, reads, same};
 use super::repeated::shown;
 use super::text::{exact, normal};
+use crate::walk::Walk;
 use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
@@ -63,7 +64,7 @@ pub(super) fn wrap(query: &mut Query) {
     let items: HashSet<String> = select.projection.iter().filter_map(of_item).map(exact).collect();
     let is_hidden = |expr: &Expr| {
         let mut hidden = Hidden { aliases: &aliases, items: &items, inside: 0 };
-        expr.visit(&mut hidden).is_break() && same(select, expr).is_none()
+        expr.walk(&mut hidden).is_break() && same(select, expr).is_none()
     };
     if !exprs.iter().any(|by| is_hidden(&by.expr)) {
         return;
@@ -136,7 +137,7 @@ pub(super) fn wrap(query: &mut Query) {
 
 /// Returns true if an expression refers to a column of a table that has the name of an item.
 pub(super) fn refers_to_hidden(expr: &Expr, aliases: &HashSet<String>) -> bool {
-    expr.visit(&mut Hidden { aliases, items: &HashSet::new(), inside: 0 }).is_break()
+    expr.walk(&mut Hidden { aliases, items: &HashSet::new(), inside: 0 }).is_break()
 }
 
 fn named(kind: &str, at: usize) -> Ident {

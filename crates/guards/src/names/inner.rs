@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut,
-    VisitorMut,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, VisitorMut,
 };
 
 use super::repeated::shown;
 use super::text::normal;
+use crate::walk::WalkMut;
 use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
@@ -39,12 +39,12 @@ const T: &str = "CREATE TABLE inner_names AS SELECT * FROM (VALUES (1, 1), (1, 2
 /// Numbers columns that have the name of another subquery's column. Equal subqueries keep equal names.
 pub(super) fn number(select: &mut Select, order: Option<&mut OrderBy>) {
     let mut columns = Columns { of: HashMap::new(), depth: 0 };
-    let _ = select.projection.visit(&mut columns);
-    let _ = select.group_by.visit(&mut columns);
-    let _ = select.having.visit(&mut columns);
-    let _ = select.qualify.visit(&mut columns);
+    let _ = select.projection.walk_mut(&mut columns);
+    let _ = select.group_by.walk_mut(&mut columns);
+    let _ = select.having.walk_mut(&mut columns);
+    let _ = select.qualify.walk_mut(&mut columns);
     if let Some(order) = order {
-        let _ = order.visit(&mut columns);
+        let _ = order.walk_mut(&mut columns);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::rewrite::{Rewrite, RewritePlan};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -116,9 +117,9 @@ pub(super) struct StripAliasFunction;
 
 impl AnalyzerRule for StripAliasFunction {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|node| {
+        plan.rewrite_all_up(&mut |node| {
             let names = NamePreserver::new(&node);
-            node.map_expressions(|expr| match expr {
+            node.rewrite_expressions(&mut |expr| match expr {
                 Planned::GroupingSet(set) => in_sets(set, &names),
                 expr => in_expr(expr, &names),
             })
@@ -136,7 +137,7 @@ fn in_expr(expr: Planned, names: &NamePreserver) -> Result<Transformed<Planned>>
         return Ok(Transformed::no(expr));
     }
     let name = names.save(&expr);
-    let expr = expr.transform_up(|expr| match expr {
+    let expr = expr.rewrite_up(&mut |expr| match expr {
         Planned::ScalarFunction(mut call) if is_named(&call.func) && !call.args.is_empty() => {
             Ok(Transformed::yes(call.args.swap_remove(0)))
         }

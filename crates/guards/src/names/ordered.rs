@@ -7,12 +7,13 @@ use std::sync::LazyLock;
 use datafusion::functions_aggregate::all_default_aggregate_functions;
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, Function, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem,
-    Value, Visit, Visitor,
+    Value, Visitor,
 };
 
 use super::casts::is_literal;
 use super::hidden::refers_to_hidden;
 use super::text::{exact, loose, normal};
+use crate::walk::Walk;
 use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
@@ -176,7 +177,7 @@ fn is_grouped(select: &Select) -> bool {
         GroupByExpr::All(_) => return false,
     };
     by || select.having.is_some()
-        || select.projection.iter().any(|item| item.visit(&mut Aggregates { inside: 0 }).is_break())
+        || select.projection.iter().any(|item| item.walk(&mut Aggregates { inside: 0 }).is_break())
 }
 
 /// Looks for aggregates of this SELECT.
@@ -232,7 +233,7 @@ pub(super) fn aliases(select: &Select) -> HashSet<String> {
 /// Returns true if an expression would have another meaning in ORDER BY, where names refer to SELECT, or if it
 /// contains a query, which must only occur once. With `apart`, names in aggregates and windows do not count.
 pub(super) fn reads(expr: &Expr, names: &HashSet<String>, apart: bool) -> bool {
-    expr.visit(&mut ColumnReads { names, apart, inside: 0 }).is_break()
+    expr.walk(&mut ColumnReads { names, apart, inside: 0 }).is_break()
 }
 
 struct ColumnReads<'a> {

@@ -2,12 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Select, visit_expressions, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Select};
 
 use super::text::{exact, normal, resolved};
 use crate::using::tables;
+use crate::walk::{Walk, WalkMut};
 use crate::{Case, CaseOutcome, Guard};
 
 pub(crate) const GUARD: Guard = Guard {
@@ -174,7 +173,7 @@ impl<'a> Columns<'a> {
     /// name, which is assumed if SELECT reads that name.
     fn stands_for<'b>(&'b self, expr: &'b Expr) -> &'b Expr {
         let Expr::Identifier(name) = expr else { return resolved(self.select, expr) };
-        let is_read = visit_expressions(&self.select.projection, |expr| match expr {
+        let is_read = self.select.projection.walk_expressions(&mut |expr| match expr {
             Expr::Identifier(other) if normal(other) == normal(name) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         });
@@ -183,7 +182,7 @@ impl<'a> Columns<'a> {
 
     fn without_tables(&self, expr: &Expr) -> String {
         let mut bare = expr.clone();
-        let _ = visit_expressions_mut(&mut bare, |expr| {
+        let _ = bare.walk_expressions_mut(&mut |expr| {
             if let Expr::CompoundIdentifier(parts) = expr
                 && let [table, column] = parts.as_slice()
                 && self.tables.contains(&normal(table))

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::walk::WalkMut;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, Ident, ObjectNamePart, Select, SelectItem, Value,
-    VisitMut, VisitorMut,
+    VisitorMut,
 };
 
 /// Returns the text without parentheses, in lower case, and with one name per type.
@@ -58,7 +59,7 @@ pub fn normal(ident: &Ident) -> String {
 
 fn text(expr: &Expr, mut normal: Normal) -> String {
     let mut expr = expr.clone();
-    let _ = expr.visit(&mut normal);
+    let _ = expr.walk_mut(&mut normal);
     expr.to_string()
 }
 

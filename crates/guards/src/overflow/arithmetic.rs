@@ -12,7 +12,7 @@ use arrow::compute::kernels::numeric;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{
     DFSchema, Result, internal_datafusion_err, internal_err, plan_datafusion_err, plan_err,
 };
@@ -33,6 +33,7 @@ use datafusion::scalar::ScalarValue;
 
 use super::decimals;
 use crate::comparisons::rewritten;
+use crate::rewrite::{Rewrite, RewritePlan};
 
 /// Adds the function and the rule to a session that is being built.
 pub(super) fn install(builder: &mut SessionStateBuilder) -> Result<()> {
@@ -81,9 +82,9 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
+        plan.rewrite_all_up(&mut |plan| {
             rewritten(plan, concerns, |expr, schema| {
-                expr.transform_down(|expr| Ok(checked(expr, schema)))
+                expr.rewrite_down(&mut |expr| Ok(checked(expr, schema)))
             })
         })
         .data()

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use crate::rewrite::Rewrite;
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{
     Column, ExprSchema, JoinType, Result, ScalarValue, TableReference, not_impl_err,
 };
@@ -134,7 +135,7 @@ fn seen(exprs: &[Expr], plan: &LogicalPlan) -> bool {
 fn replaced(exprs: Vec<Expr>, pairs: &[(Column, Expr)]) -> Result<Vec<Expr>> {
     use datafusion::common::tree_node::{Transformed, TransformedResult};
     let replaced = |expr: Expr| {
-        expr.transform(|expr| match &expr {
+        expr.rewrite_up(&mut |expr| match &expr {
             Expr::Column(column) => Ok(match pairs.iter().find(|(above, _)| above == column) {
                 Some((_, below)) => Transformed::new(below.clone(), true, TreeNodeRecursion::Jump),
                 None => Transformed::no(expr),

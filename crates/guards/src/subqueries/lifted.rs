@@ -12,6 +12,7 @@ use datafusion::logical_expr::logical_plan::{
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
 use super::{Names, is_subquery, join_conditions, outer, shape};
+use crate::rewrite::Rewrite;
 
 /// Returns true if a projection must compute subqueries of an expression. DataFusion runs uncorrelated scalar
 /// subqueries anywhere.
@@ -96,7 +97,7 @@ pub(super) fn join(join: Join, names: &Names) -> Result<LogicalPlan> {
         ((LiftedSubqueries::default(), LiftedSubqueries::default()), LiftedSubqueries::default());
     let filter = filter.map(|filter| {
         filter
-            .transform_down(|expr| {
+            .rewrite_down(&mut |expr| {
                 if !is_subquery(&expr) || is_constant(&expr) {
                     return Ok(Transformed::no(expr));
                 }
@@ -185,7 +186,7 @@ impl LiftedSubqueries {
     }
 
     fn one(&mut self, expr: Expr, names: &Names) -> Result<Expr> {
-        expr.transform_down(|expr| match is_subquery(&expr) && !is_constant(&expr) {
+        expr.rewrite_down(&mut |expr| match is_subquery(&expr) && !is_constant(&expr) {
             true => Ok(Transformed::new(self.add(expr, names), true, TreeNodeRecursion::Jump)),
             false => Ok(Transformed::no(expr)),
         })

@@ -16,6 +16,7 @@ mod rewrite;
 mod shape;
 mod unnest;
 
+use crate::rewrite::RewritePlan;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -306,7 +307,7 @@ impl AnalyzerRule for Subqueries {
             false => plan,
         };
         let names = Names::default();
-        plan.transform_up_with_subqueries(|node| rewritten(node, &names)).data()
+        plan.rewrite_all_up(&mut |node| rewritten(node, &names)).data()
     }
 
     fn name(&self) -> &str {

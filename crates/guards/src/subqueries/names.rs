@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::walk::Walk;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Query, Select, SelectItem, Value, Visit, Visitor, VisitorMut,
+    BinaryOperator, Expr, Ident, Query, Select, SelectItem, Value, Visitor, VisitorMut,
 };
 
 /// Names items with subqueries if there are several, because DataFusion names all of them `EXISTS (<subquery>)`.
@@ -76,5 +77,5 @@ fn has_query(expr: &Expr) -> bool {
             ControlFlow::Break(())
         }
     }
-    expr.visit(&mut Find).is_break()
+    expr.walk(&mut Find).is_break()
 }

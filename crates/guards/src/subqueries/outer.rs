@@ -1,5 +1,6 @@
 //! Finds and replaces columns of the outer query in a subquery.
 
+use crate::rewrite::{Rewrite, RewritePlan};
 use std::sync::Arc;
 
 use arrow::datatypes::FieldRef;
@@ -114,7 +115,7 @@ pub(super) fn may_refer(expr: &Expr) -> bool {
 
 /// Turns an expression over columns of the outer query into one for use in a subquery.
 pub(super) fn seen_from_inside(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    expr.transform(|expr| match expr {
+    expr.rewrite_up(&mut |expr| match expr {
         Expr::Column(column) => {
             let field = FieldRef::clone(schema.field_from_column(&column)?);
             Ok(Transformed::yes(Expr::OuterReferenceColumn(field, column)))
@@ -127,7 +128,7 @@ pub(super) fn seen_from_inside(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 /// Replaces columns of the outer query in an expression of a subquery.
 pub(super) fn replaced(expr: Expr, by: &[(Column, Column)]) -> Result<Expr> {
     let name = expr.schema_name().to_string();
-    let replaced = expr.transform(|expr| match expr {
+    let replaced = expr.rewrite_up(&mut |expr| match expr {
         Expr::OuterReferenceColumn(_, column) => {
             match by.iter().find(|(outer, _)| *outer == column) {
                 Some((_, inner)) => Ok(Transformed::yes(Expr::Column(inner.clone()))),
@@ -151,7 +152,7 @@ pub(super) fn replaced_in_subqueries(
     own: &dyn Fn(&Column) -> bool,
 ) -> Result<Expr> {
     let by: Vec<_> = by.iter().filter(|(outer, _)| !own(outer)).cloned().collect();
-    expr.transform_down(|expr| {
+    expr.rewrite_down(&mut |expr| {
         let Some(subquery) = subquery_of(&expr) else { return Ok(Transformed::no(expr)) };
         let refers = references(&subquery.subquery)?;
         if !refers.iter().any(|(_, column)| by.iter().any(|(outer, _)| outer == column)) {
@@ -175,14 +176,14 @@ pub(super) fn replaced_in_subqueries(
 
 /// Replaces columns of the outer query in a subquery by inner columns.
 pub(super) fn replaced_in_plan(plan: LogicalPlan, by: &[(Column, Column)]) -> Result<LogicalPlan> {
-    plan.transform_up(|node| {
+    plan.rewrite_up(&mut |node| {
         let names = NamePreserver::new(&node);
         let inputs: Vec<_> = node.inputs().iter().map(|it| Arc::clone(it.schema())).collect();
         let own = |column: &Column| inputs.iter().any(|schema| schema.has_column(column));
-        let node = node.map_expressions(|expr| {
+        let node = node.rewrite_expressions(&mut |expr| {
             let name = names.save(&expr);
             let expr = replaced_in_subqueries(expr, by, &own)?;
-            let expr = expr.transform(|expr| match &expr {
+            let expr = expr.rewrite_up(&mut |expr| match &expr {
                 Expr::OuterReferenceColumn(field, column) => {
                     Ok(match by.iter().find(|(outer, _)| outer == column) {
                         Some((_, inner)) => {

@@ -9,13 +9,14 @@ mod names;
 mod nested_joins;
 mod plan;
 
+use crate::walk::WalkMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::planner::RelationPlanner;
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{OrderBy, Query, Select, SetExpr, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{OrderBy, Query, Select, SetExpr, VisitorMut};
 
 pub(super) use self::names::tables;
 use self::plan::MergedColumns;
@@ -138,9 +139,9 @@ pub fn merge_other_capitals(statement: &mut Statement, name: &str) -> Result<boo
 
 fn joins(statement: &mut Statement, joins: &mut UsingJoins) -> Result<()> {
     let done = match statement {
-        Statement::Statement(statement) => statement.visit(joins),
+        Statement::Statement(statement) => statement.walk_mut(joins),
         Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => query.visit(joins),
+            CopyToSource::Query(query) => query.walk_mut(joins),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => return self::joins(&mut explain.statement, joins),

@@ -9,12 +9,12 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
     OrderBy, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, TableAlias,
-    TableAliasColumnDef, TableFactor, TableWithJoins, VisitMut, VisitorMut,
-    WildcardAdditionalOptions,
+    TableAliasColumnDef, TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
 };
 
 use super::names::{self, Columns, Qualified, kept, normal};
 use super::plan::MARK;
+use crate::walk::WalkMut;
 
 /// The columns that a join merges.
 #[derive(Debug, Clone)]
@@ -142,14 +142,14 @@ fn nested(
     // References to columns of one side, collected before anything is changed.
     let mut named = Vec::new();
     let mut columns = Columns::new(|column: &Qualified, _: &mut Expr| named.push(column.clone()));
-    let _ = select.visit(&mut columns);
+    let _ = select.walk_mut(&mut columns);
     if let Some(order) = order.as_deref_mut() {
-        let _ = order.visit(&mut columns);
+        let _ = order.walk_mut(&mut columns);
     }
     let mut conditions = Columns::new(|_: &Qualified, _: &mut Expr| {});
     for join in from.iter_mut().flat_map(|from| &mut from.joins) {
         if let Some(condition) = condition(join) {
-            let _ = condition.visit(&mut conditions);
+            let _ = condition.walk_mut(&mut conditions);
         }
     }
     let mut unqualified = std::mem::take(&mut columns.unqualified);
@@ -196,7 +196,7 @@ fn nested(
                     names::rename(column, expr);
                 }
             });
-            let _ = condition.visit(&mut columns);
+            let _ = condition.walk_mut(&mut columns);
         }
     }
     named.retain(|column| {
@@ -213,9 +213,9 @@ fn nested(
             names::rename(column, expr);
         }
     });
-    let _ = select.visit(&mut columns);
+    let _ = select.walk_mut(&mut columns);
     if let Some(order) = order {
-        let _ = order.visit(&mut columns);
+        let _ = order.walk_mut(&mut columns);
     }
     for (from, merges) in from.iter_mut().zip(merges) {
         parenthesize(from, merges);
@@ -272,15 +272,15 @@ fn is_ambiguous(
     let mut operands = Columns::new(|_: &Qualified, _: &mut Expr| {});
     operands.unqualified = inside;
     if let Some(selection) = &mut select.selection {
-        let _ = selection.visit(&mut operands);
+        let _ = selection.walk_mut(&mut operands);
     }
     let mut typed = TypedOperands(&mut operands);
-    let _ = select.projection.visit(&mut typed);
-    let _ = select.group_by.visit(&mut typed);
-    let _ = select.having.visit(&mut typed);
-    let _ = select.qualify.visit(&mut typed);
+    let _ = select.projection.walk_mut(&mut typed);
+    let _ = select.group_by.walk_mut(&mut typed);
+    let _ = select.having.walk_mut(&mut typed);
+    let _ = select.qualify.walk_mut(&mut typed);
     if let Some(order) = order {
-        let _ = order.visit(&mut typed);
+        let _ = order.walk_mut(&mut typed);
     }
     let chained = merges
         .iter()
@@ -303,20 +303,20 @@ fn is_ambiguous(
 
 /// Visits the operands whose types the planner needs: those of signs and NOT, of casts to a timestamp, of operators
 /// that also take lists, and of functions of nested values.
-struct TypedOperands<'a, V>(&'a mut V);
+struct TypedOperands<'a, B>(&'a mut dyn VisitorMut<Break = B>);
 
-impl<V: VisitorMut> VisitorMut for TypedOperands<'_, V> {
-    type Break = V::Break;
+impl<B> VisitorMut for TypedOperands<'_, B> {
+    type Break = B;
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<V::Break> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<B> {
         match expr {
             Expr::UnaryOp { expr, .. }
-            | Expr::Cast { expr, data_type: DataType::Timestamp(..), .. } => expr.visit(self.0),
+            | Expr::Cast { expr, data_type: DataType::Timestamp(..), .. } => expr.walk_mut(self.0),
             Expr::BinaryOp { left, op, right } if takes_lists(op) => {
-                left.visit(self.0)?;
-                right.visit(self.0)
+                left.walk_mut(self.0)?;
+                right.walk_mut(self.0)
             }
-            Expr::Function(function) if takes_nested(function) => function.args.visit(self.0),
+            Expr::Function(function) if takes_nested(function) => function.args.walk_mut(self.0),
             _ => ControlFlow::Continue(()),
         }
     }

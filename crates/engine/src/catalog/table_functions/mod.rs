@@ -6,11 +6,12 @@
 mod glob;
 mod read;
 
+use sluicegate_guards::walk::WalkMut;
 use std::ops::ControlFlow;
 
 use datafusion::common::Result;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArguments, Ident, ObjectName, TableFactor, VisitMut, VisitorMut,
+    Expr, FunctionArg, FunctionArguments, Ident, ObjectName, TableFactor, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -23,7 +24,7 @@ pub(crate) use self::read::{Read, option_of_argument, tab};
 pub const NAMES: [&str; 4] = ["read_csv", "read_json", "read_parquet", "glob"];
 
 /// Replaces calls of the functions in a statement by names of tables.
-pub(crate) fn name_calls(statement: &mut impl VisitMut) {
+pub(crate) fn name_calls(statement: &mut impl WalkMut) {
     struct Calls;
 
     impl VisitorMut for Calls {
@@ -42,7 +43,7 @@ pub(crate) fn name_calls(statement: &mut impl VisitMut) {
         }
     }
 
-    let _ = statement.visit(&mut Calls);
+    let _ = statement.walk_mut(&mut Calls);
 }
 
 /// Names of the functions in DuckDB.

@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Select, SelectItem, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Select, SelectItem, Visitor};
 
 use crate::context::error::UserError;
+use sluicegate_guards::walk::Walk;
 
 /// Adds a hint to an error about a name that is such an alias; other errors are unchanged.
 pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFusionError {
@@ -50,9 +51,9 @@ fn gives(statement: &Statement, name: &str) -> bool {
 
     let mut aliases = Aliases(name);
     let found = match statement {
-        Statement::Statement(statement) => statement.visit(&mut aliases),
+        Statement::Statement(statement) => statement.walk(&mut aliases),
         Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut aliases),
+            CopyToSource::Query(query) => query.walk(&mut aliases),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => return gives(&explain.statement, name),

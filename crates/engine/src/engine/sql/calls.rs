@@ -9,10 +9,11 @@ use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, Value, Visit, Visitor,
+    FunctionArguments, Value, Visitor,
 };
 
 use crate::context::error::{ErrorKind, UserError};
+use sluicegate_guards::walk::Walk;
 
 /// Checks the calls of a statement.
 ///
@@ -22,9 +23,9 @@ use crate::context::error::{ErrorKind, UserError};
 pub(crate) fn check(state: &SessionState, statement: &Statement) -> Result<()> {
     let mut calls = Calls { state };
     let found = match statement {
-        Statement::Statement(statement) => statement.visit(&mut calls),
+        Statement::Statement(statement) => statement.walk(&mut calls),
         Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut calls),
+            CopyToSource::Query(query) => query.walk(&mut calls),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => return check(state, &explain.statement),

@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Delete, Expr, FromTable, Ident, Query, Statement as Sql, TableFactor, VisitMut, VisitorMut,
+    Delete, Expr, FromTable, Ident, Query, Statement as Sql, TableFactor, VisitorMut,
 };
 
 use sluicegate_guards::normal;
+use sluicegate_guards::walk::WalkMut;
 
 /// Replaces the alias of a DELETE by the name of its table. A condition with a subquery is unchanged, because the
 /// alias may mean another table there.
@@ -33,9 +34,9 @@ fn resolve_in(delete: &mut Delete) {
         _ => return,
     };
     let Some(condition) = &mut delete.selection else { return };
-    if condition.visit(&mut FindSubquery).is_continue() {
+    if condition.walk_mut(&mut FindSubquery).is_continue() {
         *alias = None;
-        let _ = condition.visit(&mut names);
+        let _ = condition.walk_mut(&mut names);
     }
 }
 

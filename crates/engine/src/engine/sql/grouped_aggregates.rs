@@ -6,11 +6,12 @@ use datafusion::common::{DataFusionError, Result, SchemaError};
 use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Query, Select, SelectItem, Value, Visit, Visitor,
+    Expr, GroupByExpr, Query, Select, SelectItem, Value, Visitor,
 };
 
 use crate::context::error::{ErrorKind, UserError};
 use crate::engine::sql::unsupported_clauses::visit;
+use sluicegate_guards::walk::Walk;
 
 /// Checks the GROUP BY clauses of a statement.
 ///
@@ -141,7 +142,7 @@ fn has_aggregate(state: &SessionState, expr: &Expr) -> bool {
         }
     }
 
-    expr.visit(&mut Aggregates { state, depth: 0 }).is_break()
+    expr.walk(&mut Aggregates { state, depth: 0 }).is_break()
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 
 use datafusion::common::Result;
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, Interval, UnaryOperator, Value, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Expr, Interval, UnaryOperator, Value, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, Tokenizer};
 
 use crate::context::error::{ErrorKind, UserError, are_similar};
+use sluicegate_guards::walk::Walk;
 
 /// Checks the intervals of a statement.
 ///
@@ -19,9 +20,9 @@ use crate::context::error::{ErrorKind, UserError, are_similar};
 pub(crate) fn check(sql: &str, statement: &Statement) -> Result<()> {
     let mut units = Units { sql };
     let found = match statement {
-        Statement::Statement(statement) => statement.visit(&mut units),
+        Statement::Statement(statement) => statement.walk(&mut units),
         Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut units),
+            CopyToSource::Query(query) => query.walk(&mut units),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => return check(sql, &explain.statement),

@@ -70,7 +70,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    JoinOperator, Select, SelectFlavor, SelectItem, Statement as Sql, Value, VisitMut, VisitorMut,
+    JoinOperator, Select, SelectFlavor, SelectItem, Statement as Sql, Value, VisitorMut,
     WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -85,6 +85,7 @@ use crate::catalog::table_functions::{name_calls, option_of_argument, tab};
 use crate::context::notes::Notes;
 use crate::store::staging::overwrite::OverwriteMode;
 use crate::{ErrorKind, UserError};
+use sluicegate_guards::walk::WalkMut;
 
 /// Plans a statement; nothing takes effect.
 ///
@@ -473,9 +474,9 @@ impl TokenRole {
 /// and `ANTI JOIN` those of the left side, because DataFusion requires a side.
 fn select_all(statement: &mut Statement) {
     let _ = match statement {
-        Statement::Statement(statement) => statement.visit(&mut SelectAll),
+        Statement::Statement(statement) => statement.walk_mut(&mut SelectAll),
         Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => query.visit(&mut SelectAll),
+            CopyToSource::Query(query) => query.walk_mut(&mut SelectAll),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => {

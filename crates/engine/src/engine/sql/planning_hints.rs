@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use datafusion::common::DataFusionError;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, Visitor};
 
 use crate::context::error::{ErrorKind, UserError};
 use crate::engine::sql::unsupported_clauses::visit;
+use sluicegate_guards::walk::Walk;
 
 /// Replaces an error whose cause is found in the statement; other errors are unchanged.
 pub(crate) fn explained(statement: &Statement, error: DataFusionError) -> DataFusionError {
@@ -72,7 +73,7 @@ fn reads(query: &Query, name: &str) -> bool {
         }
     }
 
-    query.visit(&mut Reads(name)).is_break()
+    query.walk(&mut Reads(name)).is_break()
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{DataFusionError, Result, SchemaError};
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitorMut};
 
 use crate::catalog::declared_names::ambiguous;
 use sluicegate_guards::column_names::is_same;
+use sluicegate_guards::walk::WalkMut;
 
 /// Quotes the name in an error about an unknown column, with the letter case of the matching column. Returns whether
 /// there was such a name.
@@ -61,9 +62,9 @@ struct Quotes<'a> {
 impl Quotes<'_> {
     fn put(&mut self, statement: &mut Statement) {
         let _ = match statement {
-            Statement::Statement(statement) => statement.visit(self),
+            Statement::Statement(statement) => statement.walk_mut(self),
             Statement::CopyTo(copy) => match &mut copy.source {
-                CopyToSource::Query(query) => query.visit(self),
+                CopyToSource::Query(query) => query.walk_mut(self),
                 CopyToSource::Relation(_) => ControlFlow::Continue(()),
             },
             Statement::Explain(explain) => {

@@ -8,12 +8,13 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr,
     FunctionArguments, GroupByExpr, Insert, JoinConstraint, JoinOperator, LimitClause, LockType,
     OrderBy, OrderByKind, Query, Select, SelectItem, Statement as Sql, TableFactor, TableWithJoins,
-    UnaryOperator, Value, ValueWithSpan, Visit, Visitor,
+    UnaryOperator, Value, ValueWithSpan, Visitor,
 };
 
 use crate::context::error::{ErrorKind, UserError};
 use crate::engine::sql::foreign_dates;
 use crate::engine::sql::foreign_statements::instead_of;
+use sluicegate_guards::walk::Walk;
 
 /// Checks a statement.
 ///
@@ -34,7 +35,7 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
             ),
             (Sql::Insert(insert), None) => match clause_of_insert(insert) {
                 Some((what, instead)) => refuse(what, instead),
-                None => insert.visit(&mut UnsupportedClauses),
+                None => insert.walk(&mut UnsupportedClauses),
             },
             (Sql::CreateTable(table), None)
                 if table.columns.is_empty()
@@ -48,10 +49,10 @@ pub(crate) fn check(statement: &Statement) -> Result<()> {
                 )
             }
             (Sql::CreateTable(table), None) => match ignored(&table.columns) {
-                ControlFlow::Continue(()) => table.visit(&mut UnsupportedClauses),
+                ControlFlow::Continue(()) => table.walk(&mut UnsupportedClauses),
                 ignored => ignored,
             },
-            (statement, None) => statement.visit(&mut UnsupportedClauses),
+            (statement, None) => statement.walk(&mut UnsupportedClauses),
         },
         Statement::CopyTo(_) => visit(statement, &mut UnsupportedClauses),
         Statement::Explain(explain) => match explain.statement.as_ref() {
@@ -182,11 +183,14 @@ fn defines(query: Option<&Query>) -> ControlFlow<UserError> {
 }
 
 /// Visits the queries of any statement.
-pub(crate) fn visit<V: Visitor>(statement: &Statement, visitor: &mut V) -> ControlFlow<V::Break> {
+pub(crate) fn visit<B>(
+    statement: &Statement,
+    visitor: &mut dyn Visitor<Break = B>,
+) -> ControlFlow<B> {
     match statement {
-        Statement::Statement(statement) => statement.visit(visitor),
+        Statement::Statement(statement) => statement.walk(visitor),
         Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(visitor),
+            CopyToSource::Query(query) => query.walk(visitor),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         Statement::Explain(explain) => visit(&explain.statement, visitor),

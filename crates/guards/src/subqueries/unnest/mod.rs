@@ -6,9 +6,10 @@
 
 mod union;
 
+use crate::rewrite::Rewrite;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, not_impl_err};
 use datafusion::functions::expr_fn::coalesce;
 use datafusion::functions_aggregate::expr_fn::{count, first_value};
@@ -510,7 +511,7 @@ fn is_one_of(column: &Column, plan: &LogicalPlan, values: &[Column]) -> bool {
 fn of_no_rows(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let value = expr
         .clone()
-        .transform_up(|expr| match &expr {
+        .rewrite_up(&mut |expr| match &expr {
             Expr::AggregateFunction(aggregate) => {
                 let value = aggregate.func.default_value(&expr.get_type(schema)?)?;
                 Ok(Transformed::yes(Expr::Literal(value, None)))
