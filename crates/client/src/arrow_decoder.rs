@@ -69,6 +69,33 @@ enum State {
     Finished,
 }
 
+/// Decodes the whole payload of an answer in Arrow, as [`Client::send`](crate::Client::send) returns it, and counts its
+/// rows. It is for measurements: the payload is decoded in pieces like those that arrive from a store.
+///
+/// # Errors
+///
+/// If the payload is no complete Arrow IPC stream with the columns of `output`.
+pub fn decoded_rows(
+    output: &ArrowOutput,
+    schema: SchemaRef,
+    mut payload: Bytes,
+) -> Result<usize, ArrowError> {
+    /// The usual length of the payload of a `Records` event of our server, in bytes.
+    const PIECE: usize = 128 << 10;
+    /// DataFusion's rows in a batch.
+    const BATCH_ROWS: usize = 8192;
+    let mut decoder = ArrowDecoder::new(output, schema, BATCH_ROWS)?;
+    let mut rows = 0;
+    while !payload.is_empty() {
+        let mut piece = payload.split_to(PIECE.min(payload.len()));
+        while let Some(batch) = decoder.decode(&mut piece)? {
+            rows += batch.num_rows();
+        }
+    }
+    decoder.finish()?;
+    Ok(rows)
+}
+
 impl ArrowDecoder {
     pub(super) fn new(
         output: &ArrowOutput,

@@ -81,6 +81,7 @@ use aws_types::service_config::ServiceConfigKey;
 use http::Uri;
 
 pub use self::access::{AccessFault, access_fault};
+pub use self::arrow_decoder::decoded_rows;
 pub use self::arrow_types::arrow_type;
 pub use self::call::{RetryPolicy, SelectCall};
 use self::checked_credentials::CheckedCredentials;

@@ -24,7 +24,7 @@ pub(crate) enum ConstantAccessor {
 use ConstantAccessor::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Constants of one table are adjacent.
-pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 36] = [
+pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 42] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -41,7 +41,11 @@ pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 36] = [
     ("select.cast_seconds", SomeSeconds(|it| &mut it.select.per_cast)),
     ("select.long_cast_seconds", SomeSeconds(|it| &mut it.select.per_long_cast)),
     ("select.key_seconds", SomeSeconds(|it| &mut it.select.per_key)),
+    ("select.parquet_update_seconds", SomeSeconds(|it| &mut it.select.per_parquet_update)),
+    ("select.parquet_key_seconds", SomeSeconds(|it| &mut it.select.per_parquet_key)),
     ("select.value_seconds", SomeSeconds(|it| &mut it.select.per_value)),
+    ("select.arrow_value_seconds", SomeSeconds(|it| &mut it.select.per_arrow_value)),
+    ("select.compressed_value_seconds", SomeSeconds(|it| &mut it.select.per_compressed_value)),
     ("select.constant_seconds", SomeSeconds(|it| &mut it.select.per_constant)),
     ("select.statement_seconds", SomeSeconds(|it| &mut it.select.per_statement)),
     ("select.cores", Number(Range::Cores, |it| &mut it.select.cores)),
@@ -56,6 +60,8 @@ pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 36] = [
     ("client.request_seconds", SomeSeconds(|it| &mut it.client.per_request)),
     ("client.value_seconds", SomeSeconds(|it| &mut it.client.per_value)),
     ("client.decoded_value_seconds", SomeSeconds(|it| &mut it.client.per_decoded_value)),
+    ("client.arrow_value_seconds", SomeSeconds(|it| &mut it.client.per_arrow_value)),
+    ("client.compressed_value_seconds", SomeSeconds(|it| &mut it.client.per_compressed_value)),
     ("client.term_seconds", SomeSeconds(|it| &mut it.client.per_term)),
     ("client.update_seconds", SomeSeconds(|it| &mut it.client.per_update)),
     ("client.key_seconds", SomeSeconds(|it| &mut it.client.per_key)),

@@ -83,9 +83,27 @@ pub struct SelectRates {
     /// a term.
     #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
     pub per_key: Option<Duration>,
+    /// Extra time of one request per row of Parquet for updating an aggregate. Defaults to the time for other formats.
+    #[serde(default, rename = "parquet_update_seconds", deserialize_with = "data::some_duration")]
+    pub per_parquet_update: Option<Duration>,
+    /// Extra time of one request per row of Parquet for each key by which the row's group is looked up, which may be by
+    /// dictionary codes. Defaults to the time for other formats.
+    #[serde(default, rename = "parquet_key_seconds", deserialize_with = "data::some_duration")]
+    pub per_parquet_key: Option<Duration>,
     /// Time of one request to write one value of its answer; if left out, zero.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,
+    /// Time of one request to write one value of an answer in Arrow. Defaults to half the time of a value of text.
+    #[serde(default, rename = "arrow_value_seconds", deserialize_with = "data::some_duration")]
+    pub per_arrow_value: Option<Duration>,
+    /// Time of one request to write and compress one value of an answer in Arrow. Defaults to 1.9 times the time of a
+    /// value of text.
+    #[serde(
+        default,
+        rename = "compressed_value_seconds",
+        deserialize_with = "data::some_duration"
+    )]
+    pub per_compressed_value: Option<Duration>,
     /// Time of one request to read one constant of a list in its statement. Defaults to the time of a term.
     #[serde(default, rename = "constant_seconds", deserialize_with = "data::some_duration")]
     pub per_constant: Option<Duration>,
@@ -108,6 +126,14 @@ const TERMS_OF_A_PROBE: f64 = 7.0;
 /// The number of terms in an aggregate of one group: a comparison, a branch of CASE and an update.
 const TERMS_OF_A_CASE: f64 = 3.0;
 
+/// Multiples of the time of a value of text that the store takes for a value of Arrow, plain and compressed: 9 and 34 ns
+/// where a value of CSV took 18 ns.
+const OF_A_TEXT: (f64, f64) = (0.5, 1.9);
+
+/// One core's seconds to decode a value of an answer in Arrow, plain and compressed, as `sluice calibrate` measured on
+/// loopback with a release build.
+const DECODED_ARROW: (f64, f64) = (3e-9, 8e-9);
+
 impl SelectRates {
     /// The rates assumed for a store without measurements: PushdownDB's measurements of AWS.
     #[must_use]
@@ -115,13 +141,31 @@ impl SelectRates {
         HardwareProfile::paper().select
     }
 
+    /// The seconds of one request to write one value of an answer.
+    fn per_answered(&self, format: AnswerFormat) -> f64 {
+        let text = self.per_value.unwrap_or_default().as_secs_f64();
+        let or =
+            |own: Option<Duration>, times: f64| own.map_or(text * times, |it| it.as_secs_f64());
+        match format {
+            AnswerFormat::Csv | AnswerFormat::Json => text,
+            AnswerFormat::Arrow => or(self.per_arrow_value, OF_A_TEXT.0),
+            AnswerFormat::CompressedArrow => or(self.per_compressed_value, OF_A_TEXT.1),
+        }
+    }
+
     /// The extra seconds per row of one request.
-    pub(crate) fn per_row(&self, terms: Terms) -> f64 {
+    pub(crate) fn per_row(&self, format: Format, terms: Terms) -> f64 {
         let term = self.per_term.as_secs_f64();
         let case = self.per_case.map_or(term * TERMS_OF_A_CASE, |time| time.as_secs_f64());
         let probe = self.per_probe.map_or(term * TERMS_OF_A_PROBE, |time| time.as_secs_f64());
-        let update = self.per_update.map_or(term, |time| time.as_secs_f64());
-        let key = self.per_key.map_or(term, |time| time.as_secs_f64());
+        let (updating, looking_up) = match format {
+            Format::Parquet => {
+                (self.per_parquet_update.or(self.per_update), self.per_parquet_key.or(self.per_key))
+            }
+            Format::Csv | Format::Json => (self.per_update, self.per_key),
+        };
+        let update = updating.map_or(term, |time| time.as_secs_f64());
+        let key = looking_up.map_or(term, |time| time.as_secs_f64());
         let cast = self.per_cast.unwrap_or_default().as_secs_f64();
         let timestamp = self.per_long_cast.map_or(cast, |time| time.as_secs_f64());
         terms.comparisons * term
@@ -172,6 +216,16 @@ pub struct ClientRates {
     /// zero.
     #[serde(default, rename = "decoded_value_seconds", deserialize_with = "data::some_duration")]
     pub per_decoded_value: Option<Duration>,
+    /// One core's time to decode one value of an answer in Arrow. Defaults to 3 ns.
+    #[serde(default, rename = "arrow_value_seconds", deserialize_with = "data::some_duration")]
+    pub per_arrow_value: Option<Duration>,
+    /// One core's time to decompress and decode one value of an answer in Arrow. Defaults to 8 ns.
+    #[serde(
+        default,
+        rename = "compressed_value_seconds",
+        deserialize_with = "data::some_duration"
+    )]
+    pub per_compressed_value: Option<Duration>,
     /// One core's time for an arithmetic operation on two values; if left out, zero.
     #[serde(default, rename = "term_seconds", deserialize_with = "data::some_duration")]
     pub per_term: Option<Duration>,
@@ -330,7 +384,11 @@ impl HardwareProfile {
         let times = [
             &mut select.per_update,
             &mut select.per_key,
+            &mut select.per_parquet_update,
+            &mut select.per_parquet_key,
             &mut select.per_value,
+            &mut select.per_arrow_value,
+            &mut select.per_compressed_value,
             &mut select.per_statement,
         ];
         for time in times.into_iter().flatten() {
@@ -398,13 +456,14 @@ impl HardwareProfile {
     }
 
     pub(crate) fn store_seconds(&self, scanned: &ScanWork) -> f64 {
-        let ScanWork { format, bytes, rows, terms, passing, items, answered, .. } = *scanned;
+        let ScanWork { format, bytes, rows, terms, passing, items, answer, answered, .. } =
+            *scanned;
         let select = &self.select;
         let constant = select.per_constant.unwrap_or(select.per_term).as_secs_f64();
         bytes.as_f64() / self.select_rate(format).0
-            + rows.as_f64() * select.per_row(terms)
-            + passing.as_f64() * select.per_row(items)
-            + answered * select.per_value.unwrap_or_default().as_secs_f64()
+            + rows.as_f64() * select.per_row(format, terms)
+            + passing.as_f64() * select.per_row(format, items)
+            + answered * select.per_answered(answer)
             + scanned.constants as f64 * constant
     }
 
@@ -422,18 +481,20 @@ impl HardwareProfile {
         bytes / self.parse_rate(format).0 + self.receiving(bytes)
     }
 
-    /// One core's seconds to receive and parse the bytes of answers.
-    pub(crate) fn answer_seconds(&self, format: AnswerFormat, bytes: f64) -> f64 {
-        /// Arrow is decompressed, copied into aligned memory and checked, as was measured on loopback.
-        const ARROW: BytesPerSecond = BytesPerSecond(600e6);
-        const COMPRESSED: BytesPerSecond = BytesPerSecond(200e6);
-        let rate = match format {
-            AnswerFormat::Csv => self.client.csv_bytes_per_second,
-            AnswerFormat::Json => self.client.json_bytes_per_second,
-            AnswerFormat::Arrow => ARROW,
-            AnswerFormat::CompressedArrow => COMPRESSED,
+    /// One core's seconds to receive answers of so many bytes, and to parse or decode them. The values are those that
+    /// the store wrote; those of text are counted apart.
+    pub(crate) fn answer_seconds(&self, format: AnswerFormat, bytes: f64, values: f64) -> f64 {
+        let or = |own: Option<Duration>, typical: f64| own.map_or(typical, |it| it.as_secs_f64());
+        let client = &self.client;
+        let parsing = match format {
+            AnswerFormat::Csv => bytes / client.csv_bytes_per_second.0,
+            AnswerFormat::Json => bytes / client.json_bytes_per_second.0,
+            AnswerFormat::Arrow => values * or(client.per_arrow_value, DECODED_ARROW.0),
+            AnswerFormat::CompressedArrow => {
+                values * or(client.per_compressed_value, DECODED_ARROW.1)
+            }
         };
-        bytes / rate.0 + self.receiving(bytes)
+        parsing + self.receiving(bytes)
     }
 
     /// One core's seconds to receive bytes.

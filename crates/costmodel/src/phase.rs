@@ -207,6 +207,7 @@ impl Phase {
             terms: self.terms,
             passing: self.passing_rows,
             items: self.items,
+            answer: self.answer,
             answered: self.answered,
             returned: self.returned,
             constants: self.constants,
@@ -328,7 +329,7 @@ impl Phase {
 
         let cores = hardware.all_cores();
         let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
-            + hardware.answer_seconds(self.answer, self.returned.as_f64())
+            + hardware.answer_seconds(self.answer, self.returned.as_f64(), self.answered)
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64()
             + self.decoded * hardware.client.per_decoded_value.unwrap_or_default().as_secs_f64();
         let asking = plain.as_f64() * hardware.client.per_request.unwrap_or_default().as_secs_f64();

@@ -1,6 +1,6 @@
 //! The store's part of S3 Select statements.
 
-use crate::{Bytes, Format, Rows, Terms};
+use crate::{AnswerFormat, Bytes, Format, Rows, Terms};
 
 /// The amounts that a store reads and evaluates for one statement, or for several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -17,9 +17,11 @@ pub struct ScanWork {
     pub passing: Rows,
     /// The terms evaluated for each passing row: select items, aggregates and group keys.
     pub items: Terms,
+    /// The format of the answers.
+    pub answer: AnswerFormat,
     /// The number of values that the store writes; see [`answered`](crate::answered).
     pub answered: f64,
-    /// Bytes of the answers, in the format of the answer.
+    /// Bytes of the answers.
     pub returned: Bytes,
     /// Constants in the lists of the statements, which the store parses before it reads the first row.
     pub constants: u64,

@@ -42,6 +42,8 @@ pub(super) const PARTS: u64 = 4;
 pub(super) const SMALL_PARTS: u64 = 16;
 /// Distinct values of the column that rows are grouped by.
 pub(super) const GROUPS: usize = 16;
+/// The end of the range of the column `k`, whose values are even.
+pub(super) const KEYS: u32 = 2_000_000;
 /// Rows of a small object.
 const FEW: u64 = 8;
 /// Approximate bytes of a row: as CSV, as CSV of [`ANSWERED`], and as JSON.
@@ -196,7 +198,7 @@ fn rows_of(columns: &[&str], rows: u64, seed: u64) -> Result<RecordBatch> {
         match name {
             "id" => Arc::new(Int64Array::from_iter_values(0..rows as i64)),
             "k" => {
-                let keys = (0..rows).map(|_| 2 * i64::from(random.below(1_000_000)));
+                let keys = (0..rows).map(|_| 2 * i64::from(random.below(u64::from(KEYS / 2))));
                 Arc::new(Int64Array::from_iter_values(keys))
             }
             "x" => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::TableReference;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::datasource::MemTable;
@@ -17,7 +17,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt};
-use sluicegate_client::SelectMetrics;
+use sluicegate_client::{SelectMetrics, decoded_rows};
 use sluicegate_conformance::NoAnswer;
 use sluicegate_costmodel::calibration::{Experiment, MeasuredOperation};
 use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, ScanWork, Terms, answered};
@@ -90,7 +90,13 @@ pub(super) async fn measure(
 
 impl Trial {
     fn is_statement(&self) -> bool {
-        matches!(self, Self::Select(_) | Self::Selects { .. } | Self::Query { scan: "select", .. })
+        matches!(
+            self,
+            Self::Select(_)
+                | Self::Selects { .. }
+                | Self::Decode(_)
+                | Self::Query { scan: "select", .. }
+        )
     }
 }
 
@@ -176,6 +182,7 @@ impl Bench {
                 let asked = MeasuredOperation::Parse { format, bytes, values };
                 Ok(timed(asked, self.on_each_core(sql).await?))
             }
+            Trial::Decode(statement) => self.decode(statement).await,
             Trial::Aggregate { sql, here } => {
                 let here = here.times(self.rows.as_f64());
                 Ok(timed(MeasuredOperation::Aggregate { here }, self.on_each_core(sql).await?))
@@ -232,7 +239,10 @@ impl Bench {
             _ => vec![key(object)],
         };
         let request = self.request(format, statement);
-        if statement.extras.groups && !self.engine.endpoint().profile().syntax.group_by {
+        let profile = self.engine.endpoint().profile();
+        if statement.extras.groups && !profile.syntax.group_by
+            || statement.arrow.is_some() && !profile.relies_on.contains(&Extension::Arrow)
+        {
             return Ok(REFUSED);
         }
         let metrics = Arc::<SelectMetrics>::default();
@@ -269,6 +279,36 @@ impl Bench {
         Ok(timed(asked, time))
     }
 
+    /// Returns the time of decoding the answer to a statement in Arrow on each core at once.
+    async fn decode(&self, statement: &Statement) -> Result<Outcome> {
+        let (Some(object), Some(output)) = (self.data.object(&statement.name), &statement.arrow)
+        else {
+            return Ok(REFUSED);
+        };
+        let metrics = Arc::<SelectMetrics>::default();
+        let endpoint = self.engine.endpoint();
+        if !endpoint.profile().relies_on.contains(&Extension::Arrow) {
+            return Ok(REFUSED);
+        }
+        let (key, request) =
+            (format!("{}{}", self.prefix, object.name), self.request(object.format, statement));
+        let answer = endpoint.client.send(&self.bucket, &key, &request, &metrics).await;
+        endpoint.counters.select(&metrics.counts());
+        let Ok(answer) = answer else { return Ok(Outcome::Failed) };
+        let records = answer.records;
+        let started = Instant::now();
+        let decoded = (0..cores().get()).map(|_| {
+            let (output, schema, payload) = (output.clone(), answered_schema(), records.clone());
+            SpawnedTask::spawn_blocking(move || decoded_rows(&output, schema, payload.into()))
+        });
+        for rows in futures::future::join_all(decoded.map(SpawnedTask::join)).await {
+            rows.map_err(|stopped| Failure::new(stopped.to_string()))??;
+        }
+        let time = started.elapsed();
+        let (is_compressed, values) = (output.compression.is_some(), statement.scanned.answered);
+        Ok(timed(MeasuredOperation::Decode { is_compressed, values }, time))
+    }
+
     /// Builds the request that a scan would send.
     fn request(&self, format: Format, statement: &Statement) -> SelectRequest {
         let profile = self.engine.endpoint().profile();
@@ -291,6 +331,7 @@ impl Bench {
                 (InputFormat::Parquet, OutputSerialization::Csv(CsvOutput::default()))
             }
         };
+        let output = statement.arrow.clone().map_or(output, OutputSerialization::Arrow);
         SelectRequest {
             expression: statement.sql.clone(),
             input: InputSerialization { format, compression: Compression::None },
@@ -357,6 +398,13 @@ fn received(
     let used = before.and_then(|before| process_time()?.checked_sub(before));
     let receive = used.map(|used| (MeasuredOperation::Receive { requests, bytes }, used));
     Outcome::Timed([Some(by_the_clock), receive].into_iter().flatten().collect())
+}
+
+/// Returns the columns [`ANSWERED`] as answers in Arrow hold them.
+fn answered_schema() -> SchemaRef {
+    let types = [DataType::Int64, DataType::Float64, DataType::Utf8View, DataType::Date32];
+    let fields = ANSWERED.into_iter().zip(types).map(|(name, of)| Field::new(name, of, true));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 /// Loads the samples of every format into memory, each as a table of its name.

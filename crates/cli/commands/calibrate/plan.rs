@@ -1,12 +1,14 @@
 //! The trials of a calibration, and the work that they cause for the store.
 
 use sluicegate_costmodel::{
-    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, ScanWork, Terms, Work, answered,
+    AnswerFormat, Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, ScanWork, Terms,
+    Work, answered,
 };
 use sluicegate_engine::internals::demand::{constants, items, terms};
 use sluicegate_s3select::dialect::{Extras, parse_with};
+use sluicegate_s3select::request::{ArrowCompression, ArrowOutput, ArrowType};
 
-use super::data::{ANSWERED, COLUMNS, Data, GROUPS, Object, PARTS, SMALL_PARTS};
+use super::data::{ANSWERED, COLUMNS, Data, GROUPS, KEYS, Object, PARTS, SMALL_PARTS};
 use crate::failure::{Failure, Result};
 
 /// The most GETs in flight at once.
@@ -49,6 +51,8 @@ pub(super) enum Trial {
     /// Parses an object in memory on each core at once. `name` is the object and its table in memory; `sql` reads
     /// `values` of its values from `bytes` of its bytes.
     Parse { name: String, bytes: Bytes, values: f64, sql: String },
+    /// Runs a statement whose answer is in Arrow, and decodes the answer on each core at once.
+    Decode(Statement),
     /// Aggregates rows in memory on each core at once. `here` counts the terms that are evaluated for each row.
     Aggregate { sql: String, here: Terms },
     /// Runs a query over small objects.
@@ -66,6 +70,8 @@ pub(super) struct Statement {
     pub(super) sql: String,
     /// The extensions of S3 Select that it uses.
     pub(super) extras: Extras,
+    /// The columns and the compression of an answer in Arrow; `None` for an answer as text.
+    pub(super) arrow: Option<ArrowOutput>,
     /// The store's work for the statement.
     pub(super) scanned: ScanWork,
 }
@@ -80,13 +86,46 @@ impl Statement {
             bytes: object.size(),
             rows: object.rows,
             terms: terms(&query, None),
-            // The conditions of the trials match no row.
+            // The conditions of these trials match no row.
             passing: if query.filter.is_none() { object.rows } else { Rows::ZERO },
             items: items(&query),
             constants: constants(&query),
             ..ScanWork::default()
         };
-        Ok(Self { name: object.name.clone(), extras: Extras::from_query(&query), scanned, sql })
+        Ok(Self {
+            name: object.name.clone(),
+            extras: Extras::from_query(&query),
+            arrow: None,
+            scanned,
+            sql,
+        })
+    }
+
+    /// Builds a statement over Parquet that returns the columns [`ANSWERED`], and some of text, in Arrow. The given share
+    /// of the rows passes, 0 to 1; these rows may be anywhere in the object.
+    fn in_arrow(
+        object: &Object,
+        (share, texts): (f64, &[&str]),
+        compression: Option<ArrowCompression>,
+    ) -> Result<Self> {
+        let names = ANSWERED.iter().chain(texts);
+        let list = names.map(|column| format!("s.{column}")).collect::<Vec<_>>().join(", ");
+        // Keys are even, and as likely below any bound.
+        let bound = (share * KEYS as f64).round();
+        let sql = format!("SELECT {list} FROM S3Object s WHERE s.k < {bound}");
+        let rows = object.rows * share;
+        let mut statement = Self::new(object, sql)?;
+        statement.scanned.passing = rows;
+        statement.scanned.answer = match compression {
+            Some(_) => AnswerFormat::CompressedArrow,
+            None => AnswerFormat::Arrow,
+        };
+        statement.scanned.answered = rows.as_f64() * (ANSWERED.len() + texts.len()) as f64;
+        let mut columns =
+            vec![ArrowType::Int64, ArrowType::Float64, ArrowType::Dictionary, ArrowType::Date32];
+        columns.extend(texts.iter().map(|_| ArrowType::Utf8));
+        statement.arrow = Some(ArrowOutput { columns, compression });
+        Ok(statement)
     }
 
     /// Builds a statement that returns these columns of the first rows.
@@ -163,6 +202,24 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     for columns in [[2, 6].as_slice(), &[1, 2, 5, 6, 9, 11]] {
         let statement = Statement::answered(part, columns)?;
         trials.push(Trial::Selects { lanes: PARTS as u32, statement });
+    }
+    let columnar = data.scanned.iter().filter(|object| object.format == Format::Parquet);
+    for object in columnar {
+        let shares: [(f64, &[&str]); 2] =
+            [(0.3, &[]), (0.02, &["t3", "t5", "t8", "t10", "t12", "t"])];
+        for (answer, compression) in
+            shares.into_iter().flat_map(|it| [(it, None), (it, Some(ArrowCompression::Zstd))])
+        {
+            let statement = Statement::in_arrow(object, answer, compression)?;
+            let lanes = PARTS as u32;
+            trials.push(Trial::Selects { lanes, statement: statement.clone() });
+            if answer.1.is_empty() {
+                trials.push(Trial::Decode(statement));
+            }
+        }
+        for (grouped, aggregates) in [(false, 1), (false, 6), (true, 1), (true, 6)] {
+            trials.push(at_once(object, aggregated_columns(grouped, aggregates))?);
+        }
     }
     let parse = |object: &Object, columns: &[&str]| {
         let greatest: Vec<_> = columns.iter().map(|name| format!("max({name})")).collect();
@@ -274,6 +331,16 @@ fn aggregated(grouped: bool, aggregates: usize) -> String {
     }
 }
 
+/// Returns a statement over Parquet that aggregates all rows, or the rows of each group.
+fn aggregated_columns(grouped: bool, aggregates: usize) -> String {
+    let all = ["SUM(s.x)", "SUM(s.k)", "MIN(s.x)", "MAX(s.x)", "MIN(s.k)", "MAX(s.k)"];
+    let all = all[..aggregates].join(", ");
+    match grouped {
+        false => format!("SELECT {all} FROM S3Object s"),
+        true => format!("SELECT s.g, {all} FROM S3Object s GROUP BY s.g"),
+    }
+}
+
 /// Returns the trials that aggregate groups locally.
 fn local_aggregates() -> impl Iterator<Item = Trial> {
     let all = "sum(x), sum(k), min(x), max(x), min(k), max(k)";
@@ -358,6 +425,9 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
             let lanes = u64::from(*lanes);
             Work { store, ..select(lanes, size(&statement.name) * lanes) }
         }
+        Trial::Decode(statement) => {
+            Work { store: store_time(statement), ..select(1, size(&statement.name)) }
+        }
         Trial::Parse { .. } | Trial::Aggregate { .. } => Work::default(),
         Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),
         // A scan may read a large object in several ranges.
@@ -419,7 +489,11 @@ mod tests {
         let many = Terms { long_casts: 2.0, ..terms(15.0, 0.0, 0.0, 2.0) };
         assert_eq!(of("1980-01-01"), [(many, count)]);
         let grouped = [aggregated(1.0, 0.0, 1.0, 0.0), aggregated(6.0, 1.0, 1.0, 0.0)];
-        assert_eq!(of("GROUP BY"), grouped);
+        assert_eq!(of("GROUP BY s._9"), grouped);
+        let columnar = |updates| (Terms::NONE, Terms { updates, keys: 1.0, ..Terms::NONE });
+        let columnar = [columnar(1.0), columnar(6.0)];
+        // For two objects.
+        assert_eq!(of("GROUP BY s.g"), [columnar, columnar].concat());
         let ungrouped = [aggregated(1.0, 0.0, 0.0, 0.0), aggregated(6.0, 1.0, 0.0, 0.0)];
         assert_eq!(of("SELECT SUM(CAST(s._6"), ungrouped);
         let converted = Terms { updates: 4.0, long_casts: 2.0, ..terms(0.0, 0.0, 0.0, 2.0) };

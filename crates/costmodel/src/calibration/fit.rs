@@ -7,7 +7,10 @@ use std::time::Duration;
 use super::regression::{Equations, Estimate};
 use super::{Experiment, MeasuredOperation};
 use crate::hardware::{ClientRates, SelectRates};
-use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Requests, ScanWork, Terms, predict};
+use crate::{
+    AnswerFormat, BytesPerSecond, Format, HardwareProfile, Phase, Requests, ScanWork, Terms,
+    predict,
+};
 
 /// The size in bytes below which GETs serve to measure the rate of requests instead of the rate of bytes.
 const SMALL: f64 = 16_384.0;
@@ -17,7 +20,7 @@ const SMALL: f64 = 16_384.0;
 const SLOWED: f64 = 1.25;
 
 /// The number of constants that are fitted to statements.
-const STATEMENTS: usize = 14;
+const STATEMENTS: usize = 18;
 
 /// The fitted constants and their intervals.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +49,7 @@ pub fn fit(experiments: &[Experiment], base: &HardwareProfile) -> Fit {
     fitting.statements();
     fitting.receiving();
     fitting.parsing();
+    fitting.decoding();
     fitting.aggregating();
     fitting.planning();
     fitting.overlaps();
@@ -173,6 +177,8 @@ impl Fitting<'_> {
             let each = |kind: fn(Terms) -> f64| {
                 (rows.as_f64() * kind(terms) + passing.as_f64() * kind(items)) * turns
             };
+            let is_columnar = format == Format::Parquet;
+            let answered = |is_of: bool| if is_of { scanned.answered * turns } else { 0.0 };
             let amounts: [f64; STATEMENTS] = [
                 1.0,
                 of(Format::Csv),
@@ -181,12 +187,16 @@ impl Fitting<'_> {
                 each(|it| it.comparisons),
                 each(|it| it.cases),
                 each(|it| it.probes),
-                each(|it| it.updates),
+                if is_columnar { 0.0 } else { each(|it| it.updates) },
                 each(|it| it.casts),
                 each(|it| it.long_casts),
-                each(|it| it.keys),
+                if is_columnar { 0.0 } else { each(|it| it.keys) },
+                if is_columnar { each(|it| it.updates) } else { 0.0 },
+                if is_columnar { each(|it| it.keys) } else { 0.0 },
                 scanned.constants as f64 * turns,
-                scanned.answered * turns,
+                answered([AnswerFormat::Csv, AnswerFormat::Json].contains(&scanned.answer)),
+                answered(scanned.answer == AnswerFormat::Arrow),
+                answered(scanned.answer == AnswerFormat::CompressedArrow),
                 if tells_work { turns } else { 0.0 },
             ];
             let sent = scanned.returned.as_f64() * lanes / rate.0;
@@ -201,7 +211,8 @@ impl Fitting<'_> {
         }
         let [latency, csv, json, parquet, found @ ..]: [_; STATEMENTS] =
             std::array::from_fn(|at| found[at]);
-        let [term, case, probe, update, cast, timestamp, key, constant, value, statement] = found;
+        let [term, case, probe, update, cast, timestamp, key, found @ ..] = found;
+        let [columnar_update, columnar_key, constant, value, arrow, compressed, statement] = found;
         self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
         self.some_duration("select.statement_seconds", statement, |it| {
             &mut it.select.per_statement
@@ -220,7 +231,19 @@ impl Fitting<'_> {
             &mut it.select.per_long_cast
         });
         self.some_duration("select.key_seconds", key, |it| &mut it.select.per_key);
+        self.some_duration("select.parquet_update_seconds", columnar_update, |it| {
+            &mut it.select.per_parquet_update
+        });
+        self.some_duration("select.parquet_key_seconds", columnar_key, |it| {
+            &mut it.select.per_parquet_key
+        });
         self.some_duration("select.value_seconds", value, |it| &mut it.select.per_value);
+        self.some_duration("select.arrow_value_seconds", arrow, |it| {
+            &mut it.select.per_arrow_value
+        });
+        self.some_duration("select.compressed_value_seconds", compressed, |it| {
+            &mut it.select.per_compressed_value
+        });
         self.some_duration("select.constant_seconds", constant, |it| &mut it.select.per_constant);
         let select = &mut self.fit.hardware.select;
         let together = select.csv_bytes_per_second.0 * select.cores;
@@ -298,6 +321,24 @@ impl Fitting<'_> {
         self.some_duration("client.value_seconds", value, |it| &mut it.client.per_value);
         self.some_duration("client.decoded_value_seconds", decoded, |it| {
             &mut it.client.per_decoded_value
+        });
+    }
+
+    /// Fits decoding of answers in Arrow: values · time of each, plain or compressed.
+    fn decoding(&mut self) {
+        let mut equations = Equations::new(2);
+        for (asked, seconds) in self.times() {
+            if let MeasuredOperation::Decode { is_compressed, values } = *asked {
+                let amounts = if is_compressed { [0.0, values] } else { [values, 0.0] };
+                equations.push(&amounts, seconds, seconds);
+            }
+        }
+        let found = equations.solve();
+        self.some_duration("client.arrow_value_seconds", found[0], |it| {
+            &mut it.client.per_arrow_value
+        });
+        self.some_duration("client.compressed_value_seconds", found[1], |it| {
+            &mut it.client.per_compressed_value
         });
     }
 
@@ -532,8 +573,22 @@ mod tests {
             let items = Terms { updates, casts, keys, long_casts, ..Terms::NONE };
             all.push(MeasuredOperation::Select(ScanWork { passing: each.rows, items, ..plain }));
         }
+        for (updates, keys) in [(1.0, 0.0), (8.0, 0.0), (1.0, 1.0), (0.0, 2.0)] {
+            let items = Terms { updates, keys, ..Terms::NONE };
+            let format = Format::Parquet;
+            let passing = each.rows;
+            all.push(MeasuredOperation::Select(ScanWork { format, passing, items, ..plain }));
+        }
         all.push(MeasuredOperation::Select(ScanWork { constants: 100_000, ..plain }));
-        all.push(MeasuredOperation::Select(ScanWork { answered: each.rows.as_f64(), ..plain }));
+        let answered = each.rows.as_f64();
+        all.push(MeasuredOperation::Select(ScanWork { answered, ..plain }));
+        for (answer, times) in [(AnswerFormat::Arrow, 6.0), (AnswerFormat::CompressedArrow, 2.0)] {
+            let answered = times * answered;
+            all.push(MeasuredOperation::Select(ScanWork { answer, answered, ..plain }));
+        }
+        for (is_compressed, values) in [(false, 400_000.0), (true, 300_000.0)] {
+            all.push(MeasuredOperation::Decode { is_compressed, values });
+        }
         for format in [Format::Csv, Format::Json, Format::Parquet] {
             // A value of Parquet may take a byte.
             let least = if format == Format::Parquet { 1 } else { 8 };
@@ -577,6 +632,8 @@ mod tests {
         bare.client.per_value = None;
         bare.client.receive_bytes_per_second = None;
         bare.client.per_request = None;
+        bare.client.per_arrow_value = Some(Duration::ZERO);
+        bare.client.per_compressed_value = Some(Duration::ZERO);
         let statements = |count: u32, each: &ScanWork| Phase {
             format: each.format,
             selects: Requests(u64::from(count)),
@@ -586,6 +643,7 @@ mod tests {
             passing_rows: each.passing * u64::from(count),
             items: each.items,
             constants: each.constants * u64::from(count),
+            answer: each.answer,
             answered: each.answered * f64::from(count),
             ..Phase::default()
         };
@@ -619,6 +677,14 @@ mod tests {
                 let value = value.unwrap_or_default().as_secs_f64();
                 bytes.as_f64() / truth.parse_rate(*format).0 + values * value
             }
+            MeasuredOperation::Decode { is_compressed, values } => {
+                let client = &truth.client;
+                let value = match is_compressed {
+                    true => client.per_compressed_value,
+                    false => client.per_arrow_value,
+                };
+                value.unwrap_or_default().as_secs_f64() * values
+            }
             MeasuredOperation::Aggregate { here } => truth.client.evaluating(*here),
             MeasuredOperation::Small { objects } => {
                 let phase = Phase { gets: Requests(*objects), ..Phase::default() };
@@ -644,9 +710,15 @@ mod tests {
         truth.select.per_cast = Some(Duration::from_nanos(17));
         truth.select.per_long_cast = Some(Duration::from_nanos(48));
         truth.select.per_key = Some(Duration::from_nanos(91));
+        truth.select.per_parquet_update = Some(Duration::from_nanos(19));
+        truth.select.per_parquet_key = Some(Duration::from_nanos(43));
         truth.select.per_constant = Some(Duration::from_nanos(310));
         truth.select.per_value = Some(Duration::from_nanos(130));
+        truth.select.per_arrow_value = Some(Duration::from_nanos(40));
+        truth.select.per_compressed_value = Some(Duration::from_nanos(90));
         truth.select.per_statement = Some(Duration::from_micros(1600));
+        truth.client.per_arrow_value = Some(Duration::from_nanos(4));
+        truth.client.per_compressed_value = Some(Duration::from_nanos(11));
         truth.client.per_request = Some(Duration::from_micros(40));
         truth.client.receive_bytes_per_second = Some(BytesPerSecond(1.7e9));
         truth.client.per_value = Some(Duration::from_nanos(14));
@@ -687,8 +759,12 @@ mod tests {
             ("cast", time(select.per_cast)),
             ("long cast", time(select.per_long_cast)),
             ("key", time(select.per_key)),
+            ("parquet update", time(select.per_parquet_update)),
+            ("parquet key", time(select.per_parquet_key)),
             ("constant", time(select.per_constant)),
             ("value", time(select.per_value)),
+            ("arrow value", time(select.per_arrow_value)),
+            ("compressed value", time(select.per_compressed_value)),
             ("statement", time(select.per_statement)),
             ("cores", select.cores),
             ("total", select.total_bytes_per_second.0),
@@ -699,6 +775,8 @@ mod tests {
             ("request", time(client.per_request)),
             ("parse value", time(client.per_value)),
             ("decode value", time(client.per_decoded_value)),
+            ("decode arrow", time(client.per_arrow_value)),
+            ("decompress arrow", time(client.per_compressed_value)),
             ("term here", time(client.per_term)),
             ("update here", time(client.per_update)),
             ("key here", time(client.per_key)),
@@ -791,6 +869,8 @@ mod tests {
             "select.json_bytes_per_second",
             "select.parquet_bytes_per_second",
             "select.probe_seconds",
+            "select.parquet_update_seconds",
+            "select.parquet_key_seconds",
         ];
         assert_eq!(fit.assumed, expected);
         assert_eq!(fit.hardware.select.json_bytes_per_second, base().select.json_bytes_per_second);

@@ -60,6 +60,13 @@ pub enum MeasuredOperation {
         /// The number of values that are needed.
         values: f64,
     },
+    /// Decoding of an answer in Arrow that is in memory, by one core, while the others do the same.
+    Decode {
+        /// True if the answer is compressed.
+        is_compressed: bool,
+        /// The number of values in the answer.
+        values: f64,
+    },
     /// Aggregation of rows in memory by one core, while the others do the same.
     Aggregate {
         /// The terms that are evaluated, for all rows together.

@@ -120,7 +120,8 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
             straggles: true,
         };
         let (bytes, each) = (returned * part, each(selects, &lanes));
-        let own = hardware.answer_seconds(phase.answer, bytes) + parsing * each;
+        let values = phase.answered * part;
+        let own = hardware.answer_seconds(phase.answer, bytes, values) + parsing * each;
         let mut stages = vec![scan, transfer(bytes)];
         stages.extend(used(each));
         stages.push(parse(own));
