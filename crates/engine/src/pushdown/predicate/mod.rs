@@ -12,7 +12,7 @@
 //! | text | `NULLIF(s._n, '')` | DataFusion reads an empty field as NULL |
 //! | integers | `CAST(NULLIF(s._n, '') AS INT)` | a value that does not parse is an error on both sides |
 //! | decimal(p, s) | `CAST(NULLIF(s._n, '') AS DECIMAL(p, s))` | both round half away from zero to scale `s` |
-//! | double | `CAST(… AS FLOAT)` | both round correctly and order -NaN first and NaN last; compared with a literal other than 0 only, because the two sides order -0.0 and 0.0 differently |
+//! | double | `CAST(… AS FLOAT)` | both round correctly, order -NaN first and NaN last, and treat -0.0 and 0.0 as equal; compared with a finite literal only |
 //! | date | `CAST(… AS TIMESTAMP)` | a date is its first instant, so `d <= x` is sent as `d < x + 1 day`: exact even if the field carries a time of day |
 //! | boolean | `CAST(… AS BOOL)` | |
 //!
@@ -330,7 +330,7 @@ impl<'a> Translator<'a> {
         } else {
             let (first, second) = (self.value(left)?, self.value(right)?);
             let comparable = match (first.kind, second.kind) {
-                (Kind::Float, Kind::Float) => is_safe_float(left) || is_safe_float(right),
+                (Kind::Float, Kind::Float) => is_finite(left) || is_finite(right),
                 (Kind::Date, Kind::Date) => false,
                 (first, second) => first == second,
             };
@@ -401,12 +401,10 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Returns true for a finite double other than 0. The two sides order all others differently.
-fn is_safe_float(expr: &Arc<dyn PhysicalExpr>) -> bool {
-    match expr.downcast_ref::<PhysicalLiteral>().map(PhysicalLiteral::value) {
-        Some(ScalarValue::Float64(Some(x))) => x.is_finite() && *x != 0.0,
-        _ => false,
-    }
+/// Returns true for a literal that is a finite double.
+fn is_finite(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    let value = expr.downcast_ref::<PhysicalLiteral>().map(PhysicalLiteral::value);
+    matches!(value, Some(ScalarValue::Float64(Some(x))) if x.is_finite())
 }
 
 fn comparison_op(op: Operator) -> Option<BinaryOp> {
