@@ -16,6 +16,8 @@ pub struct TopKDemand {
     pub keys_needed: Bytes,
     /// The number of requests of the sample.
     pub sample_requests: Requests,
+    /// The number of rows to sample, at least 1; `None` for the number that returns the fewest bytes.
+    pub sample_rows: Option<Rows>,
 }
 
 impl TopKDemand {
@@ -25,17 +27,18 @@ impl TopKDemand {
         self.scan.rows * self.scan.selectivity.clamp(0.0, 1.0)
     }
 
-    /// The number of rows to sample: PushdownDB's S*, see [`top_k_sample`].
+    /// The number of rows to sample: [`Self::sample_rows`], or else PushdownDB's S*, see [`top_k_sample`].
     #[must_use]
     pub fn sample(&self) -> Rows {
-        top_k_sample(self.k, self.passing(), self.share)
+        self.sample_rows.unwrap_or_else(|| top_k_sample(self.k, self.passing(), self.share))
     }
 
-    /// The number of rows to sample if only the order columns of the remaining rows are returned at first: `√(K·N)`.
-    /// Both steps then return the same columns, so this size returns the fewest bytes.
+    /// The number of rows to sample if only the order columns of the remaining rows are returned at first:
+    /// [`Self::sample_rows`], or else `√(K·N)`. Both steps then return the same columns, so this size returns the fewest
+    /// bytes.
     #[must_use]
     pub fn late_sample(&self) -> Rows {
-        top_k_sample(self.k, self.passing(), 1.0)
+        self.sample_rows.unwrap_or_else(|| top_k_sample(self.k, self.passing(), 1.0))
     }
 
     /// The steps with a sample: the sample, and then the rows that it leaves.
@@ -180,6 +183,7 @@ mod tests {
             k: Rows(k),
             share: 0.1,
             sample_requests: Requests(96),
+            sample_rows: None,
         }
     }
 

@@ -250,6 +250,26 @@ async fn a_filter_that_does_not_fit_is_made_coarser_and_then_left_out() {
     }
 }
 
+/// PushdownDB varies the rate from 0.0001 to 0.5 (Figure 4).
+#[tokio::test(flavor = "multi_thread")]
+async fn the_false_positive_rate_of_a_filter_is_the_given_one() {
+    let store = tables(4_000, 40_000).await;
+    for profile in [StoreCapabilities::sluice(), without_bloom_contains()] {
+        let engine = engine(&store, profile, Scan::Select).await;
+        let mut returned = Vec::new();
+        for (join, p) in [("bloom", "0.0001"), ("bloom", "0.3"), ("auto", "0.02")] {
+            rows(&engine, &format!("SET sluice.join = '{join}'")).await;
+            rows(&engine, &format!("SET sluice.bloom_p = {p}")).await;
+            let said = keys(&engine, SQL).await;
+            assert!(said.contains(&format!(" bits, p = {p})")), "{said}");
+            let before = engine.counted();
+            assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+            returned.push(engine.counted().since(&before).returned_bytes);
+        }
+        assert!(returned[0] < returned[2] && returned[2] < returned[1], "{returned:?}");
+    }
+}
+
 /// Without SUBSTRING there are no Bloom filters: EXPLAIN predicts the statement that is sent instead, and why.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_without_bloom_filters_says_so() {

@@ -307,6 +307,24 @@ async fn a_sample_is_small_and_what_it_leaves_too() {
     assert!(10 * sampled.returned_bytes < all.returned_bytes, "{sampled:?}, {all:?}");
 }
 
+/// PushdownDB varies the size of the sample (Figure 8).
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sample_has_the_given_number_of_rows() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(10_007, 100));
+    let engine = sampling(&store, &csv("(k BIGINT NOT NULL, v VARCHAR)")).await;
+    let sql = "SELECT k, v FROM t ORDER BY k DESC LIMIT 10";
+    let answer = try_ordered(&engine, sql).await.unwrap();
+    for (strategy, size) in [("sampling", 40), ("sampling", 4_000), ("late", 200), ("sampling", 1)]
+    {
+        rows(&engine, &format!("SET sluice.top_k = '{strategy}'")).await;
+        rows(&engine, &format!("SET sluice.top_k_sample = {size}")).await;
+        let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+        assert!(text.contains(&format!("rows={size} of 100")), "{text}");
+        assert_eq!(try_ordered(&engine, sql).await.unwrap(), answer, "{strategy} {size}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn analyze_shows_the_sample_the_bound_and_repairs() {
     let store = Store::start().await;

@@ -9,6 +9,7 @@ use datafusion::common::config::{
 };
 use datafusion::common::{DataFusionError, config_err, config_namespace};
 
+pub use crate::context::auto_or_number::{BloomP, GroupsPushed, Selectivity, TopKSample};
 pub use crate::context::idle_timeout::IdleTimeout;
 use crate::context::index_location::IndexLocation;
 use crate::context::switch_target::{Delta, SwitchTarget};
@@ -251,54 +252,6 @@ impl ConfigField for Partitions {
     }
 }
 
-/// The share of the rows that filters are assumed to pass.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Selectivity(Option<f64>);
-
-impl Selectivity {
-    /// Returns the share, 0 to 1; none if statistics determine it.
-    #[must_use]
-    pub const fn assumed(self) -> Option<f64> {
-        self.0
-    }
-}
-
-impl FromStr for Selectivity {
-    type Err = DataFusionError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.trim().eq_ignore_ascii_case("auto") {
-            return Ok(Self(None));
-        }
-        match text.trim().parse() {
-            Ok(share) if (0.0..=1.0).contains(&share) => Ok(Self(Some(share))),
-            _ => config_err!(
-                "sluice.selectivity is '{text}', but must be 'auto' or a number from 0 to 1"
-            ),
-        }
-    }
-}
-
-impl fmt::Display for Selectivity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(share) => share.fmt(f),
-            None => f.write_str("auto"),
-        }
-    }
-}
-
-impl ConfigField for Selectivity {
-    fn visit<V: Visit>(&self, v: &mut V, key: &str, description: &'static str) {
-        v.some(key, self, description);
-    }
-
-    fn set(&mut self, _key: &str, value: &str) -> datafusion::common::Result<()> {
-        *self = value.parse()?;
-        Ok(())
-    }
-}
-
 config_namespace! {
     /// The options under the prefix `sluice`.
     pub struct SluiceOptions {
@@ -328,6 +281,11 @@ config_namespace! {
         /// store filters tables without keys) or 'bloom' (keys are sent to the store)
         pub join: Join, default = Join::Auto
 
+        /// The false-positive rate of the Bloom filters on keys of joins that are sent to the store, above 0 and below
+        /// 1; a filter that does not fit in a statement gets a higher one; 'auto': the predicted best, or 0.01 if
+        /// sluice.join is 'bloom'
+        pub bloom_p: BloomP, default = BloomP::default()
+
         /// The maximum number of distinct keys of a join that are collected to filter another table, if the join does
         /// not list them; beyond it, only the least and the greatest key are sent
         pub join_keys: usize, default = 2_000_000
@@ -340,8 +298,16 @@ config_namespace! {
         /// are fetched, then the rows of the answer)
         pub top_k: TopK, default = TopK::Auto
 
+        /// The number of rows that 'sampling' and 'late' sample, at least 1; 'auto': the number for which the fewest
+        /// bytes are predicted to be returned
+        pub top_k_sample: TopKSample, default = TopKSample::default()
+
         /// The strategy for aggregates with GROUP BY: 'auto', 'server', 'filtered', 'case', 's3' or 'hybrid'
         pub group_by: GroupBy, default = GroupBy::Auto
+
+        /// The number of largest groups of an object, or of a range of it, that 'hybrid' aggregates in the store, 1 to
+        /// 256, as far as the store can separate them; 'auto': the predicted best after a sample
+        pub group_by_pushed: GroupsPushed, default = GroupsPushed::default()
 
         /// The number of rows of an object, or of a range of it, that are sampled to find groups for the store to
         /// aggregate

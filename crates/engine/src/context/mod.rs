@@ -4,7 +4,7 @@
 //!
 //! 1. [`error`]: errors with a kind, a sentence and a hint, also for errors of DataFusion, Arrow and stores.
 //!    [`not_found`], [`setting_suggestions`] and [`panics`] make some of them.
-//! 2. [`config`]: the options of `SET sluice.…`. [`hardware`], [`idle_timeout`], [`index_location`] and
+//! 2. [`config`]: the options of `SET sluice.…`. [`auto_or_number`], [`hardware`], [`idle_timeout`], [`index_location`] and
 //!    [`switch_target`] parse single options. [`config_extension`] adds values to a session that SET cannot change.
 //! 3. [`counters`] and [`timeline`]: requests and bytes, counted where requests are sent.
 //! 4. [`choice`]: the journal of strategies and reasons that EXPLAIN prints. [`notes`]: remarks on statements that
@@ -15,6 +15,7 @@
 //!
 //! This folder must not use any other folder of the engine.
 
+pub(crate) mod auto_or_number;
 pub(crate) mod bucket_names;
 pub mod choice;
 pub mod config;

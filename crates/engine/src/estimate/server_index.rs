@@ -49,7 +49,7 @@ impl ServerIndexScan {
         // The store looks for indexes in the bucket only.
         let is_there = SluiceOptions::from_options(options).index_location.is_empty();
         let query = source.statement(None).filter(|_| source.profile().indexes && is_there)?.query;
-        let assumed = SluiceOptions::from_options(options).selectivity.assumed();
+        let assumed = SluiceOptions::from_options(options).selectivity.get();
         let looked = indexed_columns(config, source, &query, assumed);
         if looked.is_empty() {
             return None;

@@ -170,7 +170,7 @@ fn best(
     let most = if several { ours.ranges_per_request.min(MAX_RANGES) as u32 } else { 1 };
     let reading = ReadPlan::new(request, most);
     let place = IndexRoot::for_bucket(&config.object_store_url, &ours.index_location)?;
-    let assumed = ours.selectivity.assumed();
+    let assumed = ours.selectivity.get();
     let mut about: Vec<Candidate> = Vec::new();
     for column in fresh.iter().copied() {
         let of_type = schema.field(column).data_type();

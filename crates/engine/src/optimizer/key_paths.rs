@@ -181,7 +181,7 @@ struct Probe {
 impl KeyPaths {
     /// Finds the paths in a plan.
     pub(super) fn find(plan: &Plan, options: &ConfigOptions) -> Result<Self> {
-        let assumed = SluiceOptions::from_options(options).selectivity.assumed().is_some();
+        let assumed = SluiceOptions::from_options(options).selectivity.get().is_some();
         let mut paths = Self { assumed, ..Self::default() };
         paths.walk(plan, Vec::new(), None, options)?;
         Ok(paths)

@@ -92,6 +92,8 @@ pub struct GroupByDemand {
     settled: bool,
     /// Number of largest groups, and the share of the rows that is in none of them.
     largest: (u64, f64),
+    /// The number of largest groups that is requested whatever is predicted; `None` for the predicted best.
+    pushed: Option<u64>,
     /// The maximum number of groups of a file that are requested from the store.
     most: usize,
     /// Work of the engine for each row that is grouped locally.
@@ -142,7 +144,8 @@ impl GroupByDemand {
         let (state_bytes, sums) = table.states(partial);
         let (terms, items) = (terms(&shape.group, passing) - filter, items(&shape.group));
         let (bytes, looks) = (table.bytes, 0);
-        let (groups, largest) = (table.groups(partial), table.largest(partial));
+        let pushed = SluiceOptions::from_options(options).group_by_pushed.get();
+        let (groups, largest) = (table.groups(partial), table.largest(partial, pushed));
         let few = groups.is_some_and(|groups| groups * WORTH_A_SAMPLE <= sample_rows as f64);
         let settled = few && table.groups_are_typical(partial);
         let node = Arc::clone(partial) as Arc<dyn ExecutionPlan>;
@@ -165,6 +168,7 @@ impl GroupByDemand {
             groups,
             settled,
             largest,
+            pushed,
             most,
             here: of_row(&node, of_aggregate(partial)).0,
         };
@@ -173,6 +177,12 @@ impl GroupByDemand {
             group.files().iter().any(|file| all.of_file(file).is_worth_a_sample(options))
         });
         Self { looks: looks.count() as u64, ..all }
+    }
+
+    /// Returns the number of largest groups that is requested whatever is predicted; `None` for the predicted best.
+    #[must_use]
+    pub fn pushed(&self) -> Option<u64> {
+        self.pushed
     }
 
     /// Returns the demand with a filter on the keys of a join, which this share of the rows passes. `asking` changes
@@ -301,6 +311,9 @@ impl GroupByDemand {
     #[must_use]
     pub fn largest_groups_steps(&self, hardware: &HardwareProfile) -> Steps {
         let some = self.largest();
+        if self.pushed.is_some() {
+            return some;
+        }
         let Some(groups) = self.groups_of_file().filter(|groups| *groups <= self.most as f64)
         else {
             return some;
@@ -321,7 +334,7 @@ impl GroupByDemand {
     /// that is in none of them.
     #[must_use]
     pub fn one_statement_steps(&self, groups: u64, left: f64) -> Steps {
-        Steps::Together(vec![self.pushed(groups), self.remaining_steps(left)])
+        Steps::Together(vec![self.states_of(groups), self.remaining_steps(left)])
     }
 
     fn sample(&self) -> Steps {
@@ -341,7 +354,7 @@ impl GroupByDemand {
     /// Returns the steps for the states of all groups, with the proof that there are no others.
     #[must_use]
     pub fn proven(&self, groups: u64) -> Steps {
-        let pushed = self.pushed(groups);
+        let pushed = self.states_of(groups);
         match self.exact {
             true => pushed,
             false => Steps::InTurn(vec![pushed, self.remaining_steps(0.0)]),
@@ -350,7 +363,7 @@ impl GroupByDemand {
 
     /// Returns the steps for the states of some groups.
     #[must_use]
-    pub fn pushed(&self, groups: u64) -> Steps {
+    pub fn states_of(&self, groups: u64) -> Steps {
         if self.one_by_one {
             // There is one scan per group, and one that counts all rows.
             let scans = groups as f64 + 1.0;

@@ -32,6 +32,7 @@ pub use self::group_by::{GroupByDemand, GroupByShape};
 pub use self::local_evaluation::{evaluated_locally, of_aggregate};
 pub use self::scan_estimates::ScanEstimates;
 use self::table::Table;
+use crate::context::config::SluiceOptions;
 use crate::estimate::server_index::ServerIndexScan;
 use crate::pushdown::predicate::ColumnStyle;
 use crate::pushdown::statement::Statement;
@@ -274,6 +275,7 @@ pub fn top_k_demand(
         share: if share.is_finite() { share.clamp(0.001, 1.0) } else { 1.0 },
         keys_needed: table.demand(sampled, 1.0, 0.0, Terms::NONE).needed,
         sample_requests: Requests::ZERO,
+        sample_rows: SluiceOptions::from_options(options).top_k_sample.get().map(Rows),
     })
 }
 

@@ -111,7 +111,7 @@ impl<'a> Table<'a> {
         if source.filters().is_empty() {
             return 1.0;
         }
-        if let Some(assumed) = SluiceOptions::from_options(options).selectivity.assumed() {
+        if let Some(assumed) = SluiceOptions::from_options(options).selectivity.get() {
             return assumed;
         }
         let otherwise = default_selectivity(options);
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
         if filters.is_empty() {
             return (1.0, known.nulls(column).unwrap_or(0.0));
         }
-        if SluiceOptions::from_options(options).selectivity.assumed().is_some() {
+        if SluiceOptions::from_options(options).selectivity.get().is_some() {
             return (1.0, 0.0);
         }
         // A comparison rejects NULL.
@@ -165,8 +165,10 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the number of largest groups, and the share of the rows that is in none of them.
-    pub(super) fn largest(&self, partial: &AggregateExec) -> (u64, f64) {
+    /// `pushed` is the number of largest groups, if it is given.
+    pub(super) fn largest(&self, partial: &AggregateExec, pushed: Option<u64>) -> (u64, f64) {
         let (most, left) = ASSUMED_LARGEST;
+        let most = pushed.unwrap_or(most);
         let known = || match self.keys(partial)?.as_slice() {
             [key] => self.known.as_ref()?.heaviest(*key, most as usize).map(|share| 1.0 - share),
             _ => None,

@@ -283,9 +283,12 @@ impl Run {
         Ok((!worth_it).then(|| format!("asking about {groups} groups is predicted to cost more")))
     }
 
-    /// Returns how many groups of a sample, largest first, are worth requesting.
+    /// Returns how many groups of a sample, largest first, are worth requesting, or the number that is given.
     fn worthwhile(&self, file: &PartitionedFile, groups: &[Group], rows: u64) -> Result<usize> {
         let demand = &self.demand;
+        if let Some(pushed) = demand.pushed() {
+            return Ok(self.most().min(usize::try_from(pushed).unwrap_or(usize::MAX)));
+        }
         let mut ways = vec![(demand.local_steps(), 0)];
         let mut inside = 0;
         for (index, group) in groups.iter().take(self.most()).enumerate() {

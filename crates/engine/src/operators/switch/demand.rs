@@ -130,7 +130,7 @@ impl<'a> NodeEstimate<'a> {
             ASSUMED_ROWS
         });
         let share = f64::from(options.optimizer.default_filter_selectivity) / 100.0;
-        let passing = match (SluiceOptions::from_options(options).selectivity.assumed(), filter) {
+        let passing = match (SluiceOptions::from_options(options).selectivity.get(), filter) {
             (Some(share), _) => Some(share),
             (None, Some(filter)) => {
                 let passing = count(&statistics(filter)?.num_rows);

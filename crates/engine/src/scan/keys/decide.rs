@@ -64,8 +64,9 @@ pub fn decide(
     let keys = Arc::new(keys);
     let asking = KeyStatement::new(source, endpoint);
     let by_part = |form, sent: &PushedKeys| KeysByRange::plan(&asking, &keys, form, sent, config);
-    if SluiceOptions::from_options(options).join == Join::Bloom {
-        let form = KeyFilterForm::Bloom(PAPER_P);
+    let ours = SluiceOptions::from_options(options);
+    if ours.join == Join::Bloom {
+        let form = KeyFilterForm::Bloom(ours.bloom_p.get().unwrap_or(PAPER_P));
         let sent = push_down_keys(&asking, &keys, form, &Spans::new())?;
         return Ok(match by_part(form, &sent) {
             Some((by_part, _)) => KeyDecision::ByPart(Arc::new(by_part)),
@@ -73,8 +74,10 @@ pub fn decide(
         });
     }
     let list = asking.lists_pay(&keys).then_some(KeyFilterForm::List);
+    let given = ours.bloom_p.get().map(|p| vec![p]);
+    let rates = given.unwrap_or_else(|| CHOICE_OF_P.to_vec()).into_iter();
     let forms =
-        iter::once(KeyFilterForm::Bounds).chain(list).chain(CHOICE_OF_P.map(KeyFilterForm::Bloom));
+        iter::once(KeyFilterForm::Bounds).chain(list).chain(rates.map(KeyFilterForm::Bloom));
     let mut whole = vec![PushedKeys::default()];
     let mut parts = Vec::new();
     for form in forms {
@@ -130,7 +133,7 @@ pub fn decide(
         Strategy { strategy: "bloom", offer: Ok(StrategyPlan { steps, statement: None, build }) }
     });
     // The plan expected keys that exclude most rows. If they do not, GET of a Parquet object may be faster.
-    let is_auto = SluiceOptions::from_options(options).scan == Scan::Auto;
+    let is_auto = ours.scan == Scan::Auto;
     let may_fetch = is_auto && source.format().style == ColumnStyle::Named;
     let fetch = may_fetch.then(|| {
         let steps = demand.get().steps.evaluating(demand.joining());

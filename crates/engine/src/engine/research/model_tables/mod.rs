@@ -1,5 +1,5 @@
 //! Model tables measure the time of a query whose scans return only the rows that pass their filters (ICPE 2020,
-//! §5.2). This is an experiment.
+//! §5.3). This is an experiment.
 //!
 //! For each scan of a query, its rows and columns are written to a separate table. The query then runs over those
 //! tables and keeps its filters. The saved time is an upper bound of the gain from a drive that scans, filters and
