@@ -176,6 +176,7 @@ fn tables(settings: &Settings) -> tpch::Generate {
 fn skewed(settings: &Settings) -> pushdowndb::Generate {
     Generate {
         scale: settings.scale,
+        tables: vec![pushdowndb::Table::Skewed],
         format: Format::csv(),
         objects_per_table: NonZeroUsize::new(settings.objects).unwrap(),
         ..Generate::default()

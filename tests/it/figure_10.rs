@@ -25,7 +25,12 @@ fn tables(scale: f64) -> tpch::Generate {
 }
 
 fn skewed(scale: f64) -> pushdowndb::Generate {
-    Generate { scale, objects_per_table: NonZeroUsize::new(2).unwrap(), ..Generate::default() }
+    Generate {
+        scale,
+        tables: vec![pushdowndb::Table::Skewed],
+        objects_per_table: NonZeroUsize::new(2).unwrap(),
+        ..Generate::default()
+    }
 }
 
 fn definitions<T: DataTable>(request: &Generate<T>, root: &str) -> Vec<String> {

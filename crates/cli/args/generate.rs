@@ -25,6 +25,44 @@ pub(crate) enum GenerateCommand {
     Tpcds(Box<TpcdsArgs>),
     Bigdata(Box<BigdataArgs>),
     Pushdowndb(Box<PushdowndbArgs>),
+    Queries(QueriesArgs),
+}
+
+const QUERIES_EXAMPLES: &str = "\
+Examples:
+  sluice generate queries tpch 5,18
+      The text of two queries of TPC-H.
+  sluice generate queries bigdata --scale 0.01 > queries.sql
+      All seven queries over the Big Data benchmark, with bounds for this scale; then
+      sluice sql -f tables.sql -f queries.sql";
+
+/// Print the queries of a data set
+#[derive(Debug, clap::Args)]
+#[command(after_help = QUERIES_EXAMPLES)]
+pub(crate) struct QueriesArgs {
+    /// The data set
+    #[arg(value_enum, value_name = "DATA_SET")]
+    pub(crate) data_set: DataSet,
+    /// Numbers of the queries, separated by commas [default: all]
+    #[arg(value_delimiter = ',', value_name = "NUMBERS")]
+    pub(crate) numbers: Vec<usize>,
+    /// Scale factor of the tables, on which some queries' bounds depend
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", allow_negative_numbers = true,
+          value_parser = super::quantity::scale)]
+    pub(crate) scale: f64,
+}
+
+/// The data sets with queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataSet {
+    /// The 22 queries of TPC-H
+    Tpch,
+    /// The 99 queries of TPC-DS
+    Tpcds,
+    /// Cheetah's seven queries over the Big Data benchmark
+    Bigdata,
+    /// The ten items of PushdownDB's Figure 10
+    Pushdowndb,
 }
 
 const TPCH_EXAMPLES: &str = "\
@@ -89,16 +127,20 @@ pub(crate) struct BigdataArgs {
 
 const PUSHDOWNDB_EXAMPLES: &str = "\
 Examples:
-  sluice generate pushdowndb --scale 0.1 --to ./data --ddl tables.sql
+  sluice generate pushdowndb --scale 0.1 --tables skewed --to ./data --ddl tables.sql
       640,000 rows into a folder; then
       sluice sql -f tables.sql -c \"SELECT g5, sum(f0) FROM skewed GROUP BY g5\"
-  sluice generate pushdowndb --scale 10 --to s3://bench/pushdowndb --objects 100
+  sluice generate pushdowndb --scale 10 --tables skewed,uniform --objects 100 --to s3://bench
       As many rows and objects as in the paper (ICDE 2020).
+  sluice generate pushdowndb --tables floats_1,floats_10,floats_20 --format parquet --to ./data
+      The tables of its Figure 11: 100 MB of CSV a column.
 
-Scale 1 is 6.4 million rows. Memory stays bounded at any scale. Running the same command again writes
-the same bytes.";
+skewed and uniform have ten columns of groups, g0 to g9, and ten of values, f0 to f9. In
+uniform, the groups are 2, 4, …, 1024 of the same size. At scale 1 they have 6.4 million rows
+each, and the tables of floats 14.3 million. Memory stays bounded at any scale. Running the
+same command again writes the same bytes.";
 
-/// The table of PushdownDB's group-bys (ten columns of groups, ever more skewed), at any scale
+/// The tables of PushdownDB's micro-benchmarks (group-bys, columns of floats), at any scale
 #[derive(Debug, clap::Args)]
 #[command(after_help = PUSHDOWNDB_EXAMPLES)]
 pub(crate) struct PushdowndbArgs {
@@ -115,8 +157,8 @@ pub(crate) struct TableArgs<T>
 where
     T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
 {
-    /// Scale factor: 1 is about 1 GB of CSV for TPC-H, TPC-DS and PushdownDB's table, and 7 GB for the
-    /// Big Data benchmark
+    /// Scale factor: 1 is about 1 GB of CSV for TPC-H and TPC-DS, 5 GB for PushdownDB's tables, and 7 GB
+    /// for the Big Data benchmark
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", allow_negative_numbers = true,
           value_parser = super::quantity::scale)]
     pub(crate) scale: f64,

@@ -13,6 +13,7 @@ mod explain;
 pub(crate) mod generate;
 mod index;
 mod model;
+mod queries;
 mod reference;
 mod samples;
 mod serve;
@@ -96,9 +97,10 @@ pub(crate) async fn run(
             generate::stoppable(compute.run(Box::pin(generate::run(args.tables, title, seed))))
                 .await
         }
+        Command::Generate(GenerateCommand::Queries(args)) => queries::run(&args),
         Command::Generate(GenerateCommand::Pushdowndb(args)) => {
             let _watch = watch(LastResort::Soon);
-            let (seed, title) = (Seed(args.seed), "PushdownDB's table");
+            let (seed, title) = (Seed(args.seed), "PushdownDB's tables");
             generate::stoppable(compute.run(Box::pin(generate::run(args.tables, title, seed))))
                 .await
         }

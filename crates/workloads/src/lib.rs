@@ -3,7 +3,7 @@
 //! * [`tpch`]: the eight tables of TPC-H, the 22 queries and the published answers.
 //! * [`tpcds`]: the 24 tables of TPC-DS and the 99 queries.
 //! * [`bigdata`]: the two tables of the Big Data benchmark and Cheetah's seven queries over them.
-//! * [`pushdowndb`]: the ten items of PushdownDB's Figure 10, and the skewed table of one of them.
+//! * [`pushdowndb`]: the ten items of PushdownDB's Figure 10, and the tables of its micro-benchmarks.
 //!
 //! [`generate()`] streams a data set into any [`object_store::ObjectStore`], at any scale.
 //!

@@ -156,6 +156,7 @@ fn sql_type(data_type: &DataType) -> String {
     match data_type {
         DataType::Int32 => "INT".to_owned(),
         DataType::Int64 => "BIGINT".to_owned(),
+        DataType::Float64 => "DOUBLE".to_owned(),
         DataType::Date32 => "DATE".to_owned(),
         DataType::Decimal128(precision, scale) => format!("DECIMAL({precision}, {scale})"),
         _ => "VARCHAR".to_owned(),

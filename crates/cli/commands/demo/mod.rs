@@ -66,6 +66,7 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     };
     let skewed = pushdowndb::Generate {
         scale: args.scale,
+        tables: vec![pushdowndb::Table::Skewed],
         format: args.format.into(),
         objects_per_table: OBJECTS,
         prefix: Default::default(),

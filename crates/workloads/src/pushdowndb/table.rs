@@ -1,11 +1,10 @@
-//! Generates the table of the group-by.
+//! Generates the tables of the micro-benchmarks: two for group-bys, and three of floats.
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{ArrayRef, Decimal128Array, Int32Array};
+use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int32Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchReader};
@@ -20,9 +19,6 @@ const PRECISION: u8 = 11;
 const SCALE: i8 = 10;
 /// The number of columns with values.
 const VALUES: usize = 10;
-/// The number that separates this table's random numbers from those of others.
-const STREAM: u64 = 4;
-
 /// The number of groups of the columns g0 to g9, and the skew of their sizes: the `k`-th largest group has a weight
 /// of `1 / k^theta`. The paper does not describe g3 and g6.
 const GROUPS: [(usize, f64); 10] = [
@@ -38,40 +34,87 @@ const GROUPS: [(usize, f64); 10] = [
     (10_000, 0.9),
 ];
 
+/// The number of different floats of a column, each with four decimals between 0 and 1.
+const FLOATS: u64 = 10_000;
+
 static DISTRIBUTIONS: LazyLock<[Zipf; GROUPS.len()]> =
     LazyLock::new(|| GROUPS.map(|(groups, theta)| Zipf::new(groups, theta)));
 
 /// A table of the paper's micro-benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
-    /// Ten columns of groups, whose sizes follow Zipf's law, and ten of values: 6.4 million rows per scale factor.
+    /// Ten columns of groups, whose sizes follow Zipf's law, and ten of values: 6.4 million rows per scale factor
+    /// (Figures 6 and 7).
     Skewed,
+    /// Ten columns of 2, 4, …, 1024 groups of equal sizes, and ten of values: 6.4 million rows per scale factor
+    /// (Figure 5).
+    Uniform,
+    /// One column of floats: 14.3 million rows, which are 100 MB of CSV, per scale factor (Figure 11).
+    Floats1,
+    /// Ten columns of floats, with as many rows.
+    Floats10,
+    /// Twenty columns of floats, with as many rows.
+    Floats20,
+}
+
+impl Table {
+    /// The number that separates the table's random numbers from those of others.
+    fn stream(self) -> u64 {
+        match self {
+            Self::Skewed => 4,
+            Self::Uniform => 5,
+            Self::Floats1 | Self::Floats10 | Self::Floats20 => 6,
+        }
+    }
+
+    /// The number of columns of a table of floats; 0 for other tables.
+    fn floats(self) -> usize {
+        match self {
+            Self::Skewed | Self::Uniform => 0,
+            Self::Floats1 => 1,
+            Self::Floats10 => 10,
+            Self::Floats20 => 20,
+        }
+    }
 }
 
 impl DataTable for Table {
     const DATA_SET: &'static str = "pushdowndb";
-    const ALL: &'static [Self] = &[Self::Skewed];
+    const ALL: &'static [Self] =
+        &[Self::Skewed, Self::Uniform, Self::Floats1, Self::Floats10, Self::Floats20];
+    const CSV_BYTES: f64 = 5.1e9;
     const LEAST_SCALE: f64 = 0.000_01;
     type Seed = Seed;
 
     fn name(self) -> &'static str {
         match self {
             Self::Skewed => "skewed",
+            Self::Uniform => "uniform",
+            Self::Floats1 => "floats_1",
+            Self::Floats10 => "floats_10",
+            Self::Floats20 => "floats_20",
         }
     }
 
-    /// Returns the columns. Groups g0 to g9 are `Int32`, counted from 0, the largest first; values f0 to f9 are
-    /// `Decimal128(11, 10)`, uniform between 0 and 1. None is nullable.
+    /// Returns the columns, none of which is nullable. Groups g0 to g9 are `Int32`, counted from 0, the largest first if
+    /// they are skewed; values f0 to f9 are `Decimal128(11, 10)`, uniform between 0 and 1. Tables of floats have
+    /// columns f0, f1, … of `Float64` with four decimals, uniform between 0 and 1.
     fn schema(self) -> SchemaRef {
-        let groups = (0..GROUPS.len()).map(|at| (format!("g{at}"), DataType::Int32));
-        let value = DataType::Decimal128(PRECISION, SCALE);
-        let values = (0..VALUES).map(|at| (format!("f{at}"), value.clone()));
-        let fields = groups.chain(values).map(|(name, kind)| Field::new(name, kind, false));
-        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+        let column = |name: String, kind: &DataType| Field::new(name, kind.clone(), false);
+        let fields: Vec<Field> = match self.floats() {
+            0 => {
+                let value = DataType::Decimal128(PRECISION, SCALE);
+                let groups = (0..GROUPS.len()).map(|at| column(format!("g{at}"), &DataType::Int32));
+                groups.chain((0..VALUES).map(|at| column(format!("f{at}"), &value))).collect()
+            }
+            many => (0..many).map(|at| column(format!("f{at}"), &DataType::Float64)).collect(),
+        };
+        Arc::new(Schema::new(fields))
     }
 
     fn rows(self, scale: f64) -> u64 {
-        (6_400_000.0 * scale).round() as u64
+        let per_scale = if self.floats() == 0 { 6_400_000.0 } else { 14_300_000.0 };
+        (per_scale * scale).round() as u64
     }
 
     fn shares(self, scale: f64) -> u64 {
@@ -79,21 +122,33 @@ impl DataTable for Table {
     }
 
     fn batches(share: Share<Self>) -> Box<dyn RecordBatchReader + Send> {
-        let Seed(seed) = share.seed;
-        Box::new(NumberedRows::new(share, move |schema, numbers| batch(schema, seed, numbers)))
+        let (Seed(seed), table) = (share.seed, share.table);
+        Box::new(NumberedRows::new(share, move |schema, numbers| {
+            let randoms = numbers.map(|number| Random::new(seed, table.stream(), number));
+            match table.floats() {
+                0 => groups_and_values(table, schema, randoms),
+                columns => floats(columns, schema, randoms),
+            }
+        }))
     }
 }
 
-/// Generates the rows with these numbers.
-fn batch(schema: SchemaRef, seed: u64, numbers: Range<u64>) -> Result<RecordBatch, ArrowError> {
+/// Generates rows of groups and values, one for each source of random numbers.
+fn groups_and_values(
+    table: Table,
+    schema: SchemaRef,
+    rows: impl Iterator<Item = Random>,
+) -> Result<RecordBatch, ArrowError> {
     let mut groups: [Vec<i32>; GROUPS.len()] = Default::default();
     let mut values: [Vec<i128>; VALUES] = Default::default();
     let end = 10_u64.pow(SCALE.unsigned_abs().into());
-    for number in numbers {
-        let mut random = Random::new(seed, STREAM, number);
-        for (column, distribution) in groups.iter_mut().zip(&*DISTRIBUTIONS) {
+    for mut random in rows {
+        for (at, (column, distribution)) in groups.iter_mut().zip(&*DISTRIBUTIONS).enumerate() {
             // The group number is at most 10,000.
-            column.push(distribution.draw(&mut random) as i32);
+            column.push(match table {
+                Table::Uniform => random.below(2 << at) as i32,
+                _ => distribution.draw(&mut random) as i32,
+            });
         }
         for column in &mut values {
             column.push(random.below(end).into());
@@ -110,6 +165,22 @@ fn batch(schema: SchemaRef, seed: u64, numbers: Range<u64>) -> Result<RecordBatc
     RecordBatch::try_new(schema, columns)
 }
 
+/// Generates rows of floats, one for each source of random numbers. A column is the same in tables of any width.
+fn floats(
+    columns: usize,
+    schema: SchemaRef,
+    rows: impl Iterator<Item = Random>,
+) -> Result<RecordBatch, ArrowError> {
+    let mut values = vec![Vec::new(); columns];
+    for mut random in rows {
+        for column in &mut values {
+            column.push(random.below(FLOATS) as f64 / FLOATS as f64);
+        }
+    }
+    let columns = values.into_iter().map(|column| Arc::new(Float64Array::from(column)) as ArrayRef);
+    RecordBatch::try_new(schema, columns.collect())
+}
+
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -118,7 +189,9 @@ impl fmt::Display for Table {
 
 /// The error for a name that is not a table of the paper.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no table of PushdownDB's own: there is skewed")]
+#[error(
+    "`{0}` is no table of PushdownDB's own: there are skewed, uniform, floats_1, floats_10 and floats_20"
+)]
 pub struct UnknownTable(String);
 
 impl FromStr for Table {
@@ -137,7 +210,7 @@ impl FromStr for Table {
 mod tests {
     use arrow::array::AsArray;
     use arrow::compute::concat_batches;
-    use arrow::datatypes::{Decimal128Type, Int32Type};
+    use arrow::datatypes::{Decimal128Type, Float64Type, Int32Type};
 
     use super::*;
 
@@ -170,6 +243,45 @@ mod tests {
     }
 
     #[test]
+    fn uniform_groups_double_from_column_to_column() {
+        let share = Share::whole(Table::Uniform, 0.01, Seed(42));
+        let batches: Vec<_> = Table::batches(share).map(Result::unwrap).collect();
+        let rows = concat_batches(&Table::Uniform.schema(), &batches).unwrap();
+        assert_eq!(rows.num_rows(), 64_000);
+        for at in 0..10 {
+            let groups = 2 << at;
+            let mut counts = vec![0_u32; groups];
+            for group in rows.column(at).as_primitive::<Int32Type>().values() {
+                counts[*group as usize] += 1;
+            }
+            let expected = 64_000 / groups as u32;
+            let bounds = expected - expected / 2..=expected + expected / 2 + 10;
+            assert!(counts.iter().all(|count| bounds.contains(count)), "g{at}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn floats_have_four_decimals_and_are_the_same_in_tables_of_any_width() {
+        let rows = |table: Table| {
+            let share = Share::whole(table, 0.000_5, Seed(42));
+            let batches: Vec<_> = Table::batches(share).map(Result::unwrap).collect();
+            concat_batches(&table.schema(), &batches).unwrap()
+        };
+        let (one, ten, twenty) =
+            (rows(Table::Floats1), rows(Table::Floats10), rows(Table::Floats20));
+        assert_eq!((one.num_rows(), one.num_columns(), twenty.num_columns()), (7150, 1, 20));
+        assert_eq!((one.column(0), ten.column(9)), (ten.column(0), twenty.column(9)));
+        let values = one.column(0).as_primitive::<Float64Type>().values();
+        assert!(
+            values
+                .iter()
+                .all(|x| (0.0..1.0).contains(x) && (x * 1e4 - (x * 1e4).round()).abs() < 1e-6)
+        );
+        let below = values.iter().filter(|x| **x < 0.25).count() as f64 / 7150.0;
+        assert!((0.22..0.28).contains(&below), "{below}");
+    }
+
+    #[test]
     fn values_are_uniform() {
         let rows = rows(0.001, 42);
         for at in 0..VALUES {
@@ -193,7 +305,9 @@ mod tests {
     #[test]
     fn a_table_is_found_by_name() {
         assert_eq!("Skewed".parse(), Ok(Table::Skewed));
-        assert!("uniform".parse::<Table>().is_err());
+        assert_eq!("floats_10".parse(), Ok(Table::Floats10));
+        assert!("floats".parse::<Table>().is_err());
+        assert_eq!(Table::Floats1.columns_sql(), "f0 DOUBLE NOT NULL");
         let columns = Table::Skewed.columns_sql();
         assert!(columns.starts_with("g0 INT NOT NULL, "), "{columns}");
         assert!(columns.ends_with(", f9 DECIMAL(11, 10) NOT NULL"), "{columns}");
