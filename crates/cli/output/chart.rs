@@ -1,11 +1,11 @@
-//! Charts of lines along an axis, as SVG and as text for a terminal.
+//! Charts of lines along an axis and of stacked bars, as SVG and as text for a terminal.
 
 use std::path::Path;
 
 use clap::ValueEnum;
 use kuva::TerminalBackend;
 use kuva::backend::svg::SvgBackend;
-use kuva::prelude::{Figure, Layout, LinePlot, Palette, Plot};
+use kuva::prelude::{BarPlot, Figure, Layout, LinePlot, LineStyle, Palette, Plot};
 use kuva::render::render::render_multiple;
 
 use crate::failure::{Failure, Result};
@@ -66,9 +66,22 @@ pub(crate) struct Chart {
     /// Titles of the axes.
     pub(crate) x: String,
     pub(crate) y: String,
-    /// True for a logarithmic axis: x, then y. Its numbers must be above 0.
+    /// True for a logarithmic axis: x, then y. Its numbers must be above 0. Axes of bars are never logarithmic.
     pub(crate) logarithmic: [bool; 2],
-    pub(crate) lines: Vec<Line>,
+    pub(crate) marks: Marks,
+}
+
+/// The marks of a chart.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Marks {
+    Lines(Vec<Line>),
+    /// Horizontal bars, each of several parts one after the other.
+    Bars {
+        /// The names of the parts.
+        parts: Vec<String>,
+        /// The names of the bars, each with the lengths of its parts.
+        bars: Vec<(String, Vec<f64>)>,
+    },
 }
 
 /// A line with its interval.
@@ -107,17 +120,10 @@ pub(crate) fn terminal(chart: &Chart, colour: bool) -> String {
 
 impl Chart {
     fn panel(&self) -> Option<(Vec<Plot>, Layout)> {
-        let colours = Palette::okabe_ito();
-        let mut plots: Vec<Plot> = Vec::new();
-        for (line, colour) in self.lines.iter().zip(colours.iter()) {
-            let points: Vec<_> = line.points.iter().map(|[x, y, ..]| (*x, *y)).collect();
-            let low: Vec<_> = line.points.iter().map(|point| point[2]).collect();
-            let high: Vec<_> = line.points.iter().map(|point| point[3]).collect();
-            if !points.is_empty() {
-                let plot = LinePlot::new().with_data(points).with_band(low, high);
-                plots.push(plot.with_color(colour.to_owned()).with_legend(&line.name).into());
-            }
-        }
+        let plots = match &self.marks {
+            Marks::Lines(lines) => drawn_lines(lines),
+            Marks::Bars { parts, bars } => drawn_bars(parts, bars),
+        };
         if plots.is_empty() {
             return None;
         }
@@ -133,6 +139,41 @@ impl Chart {
         };
         Some((plots, layout))
     }
+}
+
+/// Draws lines, of which no two have the same colour and style.
+fn drawn_lines(lines: &[Line]) -> Vec<Plot> {
+    const STYLES: [LineStyle; 4] =
+        [LineStyle::Solid, LineStyle::Dashed, LineStyle::Dotted, LineStyle::DashDot];
+    let colours = Palette::okabe_ito();
+    let count = colours.colors().len();
+    let mut plots = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let points: Vec<_> = line.points.iter().map(|[x, y, ..]| (*x, *y)).collect();
+        let low: Vec<_> = line.points.iter().map(|point| point[2]).collect();
+        let high: Vec<_> = line.points.iter().map(|point| point[3]).collect();
+        if points.is_empty() {
+            continue;
+        }
+        let style = STYLES[at / count % STYLES.len()].clone();
+        let plot = LinePlot::new().with_data(points).with_band(low, high).with_line_style(style);
+        plots.push(plot.with_color(&colours[at]).with_legend(&line.name).into());
+    }
+    plots
+}
+
+/// Draws bars, the first one at the top.
+fn drawn_bars(parts: &[String], bars: &[(String, Vec<f64>)]) -> Vec<Plot> {
+    if bars.is_empty() {
+        return Vec::new();
+    }
+    let colours = Palette::okabe_ito();
+    let plot = bars.iter().rev().fold(BarPlot::new(), |plot, (name, lengths)| {
+        let lengths = lengths.iter().enumerate();
+        plot.with_group(name, lengths.map(|(at, length)| (*length, colours[at].to_owned())))
+    });
+    let legend = parts.iter().map(String::as_str).collect();
+    vec![plot.with_legend(legend).with_stacked().with_horizontal(true).into()]
 }
 
 /// Escapes dollars, which would begin a formula.
@@ -183,15 +224,59 @@ mod tests {
             x: "x".to_owned(),
             y: "y".to_owned(),
             logarithmic: [false; 2],
-            lines: Vec::new(),
+            marks: Marks::Lines(Vec::new()),
         };
         assert_eq!(terminal(&chart, false), "");
         let points = (1..5).map(f64::from).map(|x| [x, x, x, x]).collect();
         let lines = vec![Line { name: "costs $".to_owned(), points }];
         for logarithmic in [[false; 2], [true; 2], [true, false], [false, true]] {
-            let chart = Chart { lines: lines.clone(), logarithmic, ..chart.clone() };
+            let chart = Chart { marks: Marks::Lines(lines.clone()), logarithmic, ..chart.clone() };
             assert!(svg(std::slice::from_ref(&chart)).contains("costs"));
             assert!(terminal(&chart, false).contains("costs"));
         }
+    }
+
+    /// The palette has eight colours.
+    #[test]
+    fn no_two_lines_look_the_same() {
+        let line = |at: usize| Line { name: format!("n{at}"), points: vec![[1.0; 4], [2.0; 4]] };
+        let chart = Chart {
+            title: "t".to_owned(),
+            x: "x".to_owned(),
+            y: "y".to_owned(),
+            logarithmic: [false; 2],
+            marks: Marks::Lines((0..20).map(line).collect()),
+        };
+        let Some((plots, _)) = chart.panel() else { panic!("no lines") };
+        let mut looks: Vec<String> = plots
+            .iter()
+            .map(|plot| match plot {
+                Plot::Line(line) => format!("{} {:?}", line.color, line.line_style.dasharray()),
+                _ => panic!("not a line"),
+            })
+            .collect();
+        looks.sort_unstable();
+        looks.dedup();
+        assert_eq!(looks.len(), 20);
+    }
+
+    #[test]
+    fn bars_have_their_names_and_parts() {
+        let bar = |name: &str, parts: [f64; 2]| (name.to_owned(), parts.to_vec());
+        let chart = Chart {
+            title: "t".to_owned(),
+            x: "seconds".to_owned(),
+            y: String::new(),
+            logarithmic: [false; 2],
+            marks: Marks::Bars {
+                parts: vec!["network".to_owned(), "master".to_owned()],
+                bars: vec![bar("Join", [1.0, 2.0]), bar("TopN", [0.5, 0.25])],
+            },
+        };
+        let drawn = svg(std::slice::from_ref(&chart));
+        assert!(
+            ["Join", "TopN", "network", "master", "seconds"].iter().all(|it| drawn.contains(it))
+        );
+        assert!(terminal(&chart, false).contains("Join"));
     }
 }

@@ -40,7 +40,7 @@ const ROW_SECONDS: f64 = 50e-9;
 /// | `worker packets`, `master packets` | packets per second of one machine | 10 million: Cheetah's workers (SIGMOD 2020, section 8); assumed of the master |
 /// | `worker link`, `master link` | bytes per second | `link.bytes_per_second` |
 /// | `switch pipeline` | packets per second | 9.67e9: 6.5 Tbit/s of the shortest packets |
-/// | `switch rules` | times per second that rules can be installed | 1000: less than a millisecond (section 6) |
+/// | `switch rules` | times per second that rules can be installed | 1000: less than a millisecond (section 3) |
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwitchDemand {
     /// The number of workers, at least 1; rows are spread evenly among them.

@@ -4,7 +4,7 @@ use sluicegate_costmodel::Objective;
 use sluicegate_costmodel::uncertainty::Output;
 
 use super::prediction::{AxisPrediction, Case, QueryPrediction, at, strategies};
-use crate::output::chart::{self, Chart, Line};
+use crate::output::chart::{self, Chart, Line, Marks};
 
 /// The longest title of a panel, in characters; the middle of a longer one is left out.
 const TITLE: usize = 80;
@@ -74,7 +74,7 @@ fn chart(swept: &AxisPrediction, objective: Objective, case: &Case, operator: us
         swept.points.iter().all(|point| point.value > 0.0),
         lines.iter().flat_map(|line| &line.points).all(positive),
     ];
-    Chart { title, x, y: y.to_owned(), logarithmic, lines }
+    Chart { title, x, y: y.to_owned(), logarithmic, marks: Marks::Lines(lines) }
 }
 
 /// Shortens a text to its beginning and its end, if it is too long.

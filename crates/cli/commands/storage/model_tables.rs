@@ -1,4 +1,4 @@
-//! Runs queries over model tables (ICPE 2020, §5.2) and compares them with their predictions.
+//! Runs queries over model tables (ICPE 2020, §5.3) and compares them with their predictions.
 
 use serde_json::{Value, json};
 use sluicegate_costmodel::storage::StageGraph;

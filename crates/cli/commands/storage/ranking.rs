@@ -26,7 +26,7 @@ const HEADER: [&str; 11] = [
     "quadrant",
 ];
 
-/// Prints the queries, the highest Scan Ratio first (ICPE 2020, Fig. 6).
+/// Prints the queries, the highest Scan Ratio first (ICPE 2020, Fig. 3).
 pub(super) fn print(
     queries: &[Query],
     assumed: &DriveAssumptions,

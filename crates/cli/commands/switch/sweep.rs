@@ -13,7 +13,7 @@ use super::run::stream;
 use crate::args::sweep::SweepArgs;
 use crate::args::switch::Variant;
 use crate::failure::{Failure, Result};
-use crate::output::chart::{self, Chart, ChartFormat, Line};
+use crate::output::chart::{self, Chart, ChartFormat, Line, Marks};
 use crate::output::file::PartialFile;
 use crate::output::listing::{ListFormat, Listing, fraction};
 use crate::output::progress::Steps;
@@ -213,7 +213,7 @@ fn drawn(all: &[Series], over: &AxisPoints) -> Chart {
         x: over.axis.name().to_owned(),
         y: "share forwarded".to_owned(),
         logarithmic: [wide, positive],
-        lines,
+        marks: Marks::Lines(lines),
     }
 }
 

@@ -1,13 +1,14 @@
 //! `sluice switch time`: models the paper's figures 5 to 9 and table 3.
 
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use serde_json::Value;
-use sluicegate_costmodel::completion::{Case, Figure, Query, Setup, Testbed};
+use sluicegate_costmodel::completion::{Case, Completion, Figure, Query, Setup, Testbed};
 
 use crate::args::time::{Show, TimeArgs};
 use crate::failure::{Failure, Result};
-use crate::output::chart::{self, Chart, ChartFormat, Line};
+use crate::output::chart::{self, Chart, ChartFormat, Line, Marks};
 use crate::output::file::PartialFile;
 use crate::output::listing::{ListFormat, Listing, fraction};
 
@@ -67,8 +68,7 @@ fn drawn(figure: Figure, cases: &[Case], format: ChartFormat, colour: bool) -> S
     let chart = pictured(figure, cases);
     match format {
         ChartFormat::Svg => chart::svg(&[chart]),
-        // The queries are no numeric axis, so there is no chart.
-        ChartFormat::Table if figure != Figure::Queries => {
+        ChartFormat::Table => {
             let table = listed(&listing(figure, cases), format, NOTES);
             format!("{table}\n{}", chart::terminal(&chart, colour))
         }
@@ -79,13 +79,7 @@ fn drawn(figure: Figure, cases: &[Case], format: ChartFormat, colour: bool) -> S
 fn listing(figure: Figure, cases: &[Case]) -> Listing {
     let mut listing = Listing::new(&HEADER);
     for Case { query, system, value, completion } in cases {
-        let parts = [
-            completion.rules,
-            completion.workers,
-            completion.network,
-            completion.master,
-            completion.drain,
-        ];
+        let parts = parts(completion);
         let mut row = vec![
             figure.number().into(),
             query.clone().into(),
@@ -105,8 +99,22 @@ fn number(value: f64) -> Value {
     if value.fract() == 0.0 { Value::from(value as u64) } else { fraction(value) }
 }
 
-/// Draws a line for each query and switch.
+/// Draws a line for each query and switch, or a bar if the axis is not one of numbers.
 fn pictured(figure: Figure, cases: &[Case]) -> Chart {
+    let title = format!("Figure {}, modelled", figure.number());
+    if matches!(figure, Figure::Queries | Figure::Links) {
+        let bar = |Case { query, value, completion, .. }: &Case| {
+            let name = match figure {
+                Figure::Links => format!("{query}, {value} Gbit/s"),
+                _ => query.clone(),
+            };
+            (name, parts(completion).map(|part| part.as_secs_f64()).to_vec())
+        };
+        let parts = ["rules", "workers", "network", "master", "drain"].map(str::to_owned).to_vec();
+        let marks = Marks::Bars { parts, bars: cases.iter().map(bar).collect() };
+        let (x, y) = ("seconds".to_owned(), String::new());
+        return Chart { title, x, y, logarithmic: [false; 2], marks };
+    }
     let mut lines: Vec<Line> = Vec::new();
     for Case { query, system, value, completion } in cases {
         let name = match figure {
@@ -121,12 +129,17 @@ fn pictured(figure: Figure, cases: &[Case]) -> Chart {
         }
     }
     Chart {
-        title: format!("Figure {}, modelled", figure.number()),
+        title,
         x: figure.axis().to_owned(),
         y: "seconds".to_owned(),
         logarithmic: [figure == Figure::Results, figure == Figure::Results],
-        lines,
+        marks: Marks::Lines(lines),
     }
+}
+
+fn parts(completion: &Completion) -> [Duration; 5] {
+    let Completion { rules, workers, network, master, drain } = *completion;
+    [rules, workers, network, master, drain]
 }
 
 /// Returns table 3, and the time that each device takes for a table.

@@ -1,6 +1,6 @@
 //! Simulates rows on their way from workers through a switch to a master.
 //!
-//! Cheetah (SIGMOD 2020, section 8.5) finds that the master becomes the bottleneck as soon as more rows arrive than
+//! Cheetah (SIGMOD 2020, section 8.3) finds that the master becomes the bottleneck as soon as more rows arrive than
 //! it handles. The work that is then left grows faster than the unpruned fraction.
 
 use crate::random::Random;

@@ -95,7 +95,7 @@ mod tests {
             assert!(!device.source.is_empty() && !device.date.is_empty());
         }
         let paper = Device::by_name("icpe-2020").unwrap();
-        // The paper's §4.1: a second of set-up, and 3 GB/s from the drive.
+        // The paper's §5.2: a second of set-up, and 3 GB/s from the drive.
         assert_eq!(paper.setup, Duration::from_secs(1));
         assert_eq!(
             paper.transfer(Bytes(6_000_000_000), Bytes(3_000_000)),

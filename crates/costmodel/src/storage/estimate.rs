@@ -4,7 +4,7 @@ use super::graph::times;
 use super::{Device, Schedule, Setup, Slots, Stage, StageGraph, schedule};
 use crate::Bytes;
 
-/// The formula for the remaining time of a stage (ICPE 2020, §4.1).
+/// The formula for the remaining time of a stage (ICPE 2020, §5.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Formula {
     /// The measured time, minus the share of scan, filter and project, plus the device's time: `measured · (1 − S/F/P

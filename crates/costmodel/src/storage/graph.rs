@@ -23,7 +23,7 @@ pub(super) fn times(before: f64, after: f64) -> f64 {
     }
 }
 
-/// The measurements of a stage (ICPE 2020, §4.1).
+/// The measurements of a stage (ICPE 2020, §5.2).
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
@@ -178,7 +178,7 @@ impl StageGraph {
         self.before.get(place).map_or(&[], Vec::as_slice)
     }
 
-    /// The Scan Ratio (ICPE 2020, §4.2): the fraction of the query's thread time, 0 to 1, that scans take.
+    /// The Scan Ratio (ICPE 2020, §4.3): the fraction of the query's thread time, 0 to 1, that scans take.
     ///
     /// It ranks queries and does not bound what a device saves: `1/(1 − ratio)` is below the paper's estimates for Q4
     /// and Q75, and above those for Q9 and Q44.
