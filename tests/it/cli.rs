@@ -58,7 +58,7 @@ fn misused(command: &mut Command, words: &str) {
 }
 
 #[track_caller]
-fn ends(command: &mut Command, code: i32, words: &str) {
+pub(crate) fn ends(command: &mut Command, code: i32, words: &str) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let said = text(&stderr);
     assert_eq!(status.code(), Some(code), "{said}");

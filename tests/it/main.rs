@@ -58,6 +58,7 @@ mod prompt;
 mod random;
 mod read_options;
 mod relational;
+mod reproduce;
 mod rooms;
 mod scans;
 mod serve;

@@ -12,6 +12,7 @@ mod model;
 pub(crate) mod parameters;
 pub(crate) mod quantity;
 mod reference;
+mod reproduce;
 mod serve;
 mod simulation;
 pub(crate) mod source;
@@ -44,6 +45,7 @@ pub(crate) use self::index::{
 pub(crate) use self::model::ModelArgs;
 use self::quantity::{Price, max_rows, scale};
 pub(crate) use self::reference::{ReferenceArgs, ReferenceOf};
+pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::simulation::SimulationArgs;
 pub(crate) use self::statistics::{
@@ -101,6 +103,7 @@ pub(crate) enum Command {
     Worker(Box<WorkerArgs>),
     #[command(subcommand)]
     Generate(GenerateCommand),
+    Reproduce(ReproduceArgs),
     Switch(Box<switch::SwitchArgs>),
     Completions(CompletionsArgs),
     Reference(ReferenceArgs),

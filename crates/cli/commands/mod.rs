@@ -15,6 +15,7 @@ mod index;
 mod model;
 mod queries;
 mod reference;
+mod reproduce;
 mod samples;
 mod serve;
 mod sql;
@@ -108,6 +109,7 @@ pub(crate) async fn run(
             let _watch = watch(LastResort::Soon);
             Box::pin(storage::run(*args, compute)).await
         }
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Switch(args) => switch::run(*args),
         Command::Completions(args) => completions::run(&args),
         Command::Reference(args) => reference::run(&args),

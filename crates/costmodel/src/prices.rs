@@ -82,7 +82,7 @@ impl ComputePrice {
 
 /// The prices of one place at one time.
 ///
-/// Monthly storage is left out, as in PushdownDB: queries do not change it.
+/// The cost of a query does not contain storage, as in PushdownDB: queries do not change it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceBook {
@@ -98,6 +98,9 @@ pub struct PriceBook {
     /// The source of the prices, and which of them are assumed.
     #[serde(deserialize_with = "data::text")]
     pub source: String,
+    /// Dollars per GiB (2^30 bytes) that is stored for a month. If left out, it is 0.
+    #[serde(default, deserialize_with = "data::price")]
+    pub storage_month: Dollars,
     /// Prices of requests.
     pub requests: RequestPrices,
     /// Prices of S3 Select. `None` if the store does not sell it; [`crate::ScanDemand`] then does not offer it.

@@ -1,0 +1,119 @@
+//! The verdicts on claims, as rows and as JSON, and their counts.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+use sluicegate_experiments::{Claim, ClaimClass, ClaimSource, Experiment, Outcome};
+
+pub(super) const HEADER: [&str; 8] =
+    ["claim", "verdict", "published", "found", "class", "experiment", "text", "note"];
+
+/// A claim with its verdict.
+pub(super) struct ClaimVerdict<'a> {
+    claim: &'a Claim,
+    verdict: &'static str,
+    found: Option<&'a str>,
+    note: Option<&'a str>,
+}
+
+const HOLDS: &str = "holds";
+const DIFFERS: &str = "differs";
+const EXTERNAL: &str = "external";
+const OPEN: &str = "no experiment yet";
+
+/// Returns the verdict on a claim by these outcomes.
+pub(super) fn verdict_of<'a>(
+    claim: &'a Claim,
+    outcomes: &'a [(&Experiment, Outcome)],
+) -> ClaimVerdict<'a> {
+    let verdicts = outcomes.iter().flat_map(|(_, outcome)| &outcome.verdicts);
+    let decided = verdicts.into_iter().find(|verdict| verdict.claim == claim.id);
+    let verdict = match decided {
+        Some(verdict) if verdict.holds => HOLDS,
+        Some(_) => DIFFERS,
+        None if claim.class == ClaimClass::External => EXTERNAL,
+        None => OPEN,
+    };
+    ClaimVerdict {
+        claim,
+        verdict,
+        found: decided.map(|verdict| verdict.found.as_str()),
+        note: decided.and_then(|verdict| verdict.note.as_deref()),
+    }
+}
+
+impl ClaimVerdict<'_> {
+    /// Returns the cells for [`HEADER`].
+    pub(super) fn row(&self) -> Vec<Value> {
+        let some = |text: Option<&str>| text.map_or(Value::Null, Value::from);
+        vec![
+            self.claim.id.as_str().into(),
+            self.verdict.into(),
+            self.published().into(),
+            some(self.found),
+            self.claim.class.name().into(),
+            some(self.claim.experiment.as_deref()),
+            self.claim.text.as_str().into(),
+            some(self.note),
+        ]
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "claim": self.claim.id,
+            "place": self.claim.place,
+            "text": self.claim.text,
+            "class": self.claim.class.name(),
+            "published": self.claim.published,
+            "restored": self.claim.source == ClaimSource::Restored,
+            "found": self.found,
+            "verdict": self.verdict,
+            "experiment": self.claim.experiment,
+            "rule": self.claim.rule,
+            "note": self.note,
+        })
+    }
+
+    /// Returns the published number, marked if it was restored.
+    fn published(&self) -> String {
+        match self.claim.source {
+            ClaimSource::Paper => self.claim.published.clone(),
+            ClaimSource::Restored => format!("{} (restored)", self.claim.published),
+        }
+    }
+}
+
+/// The number of claims with each verdict.
+#[derive(Default)]
+pub(super) struct Counts {
+    holds: usize,
+    differs: usize,
+    external: usize,
+    open: usize,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, verdict: &ClaimVerdict<'_>) {
+        *match verdict.verdict {
+            HOLDS => &mut self.holds,
+            DIFFERS => &mut self.differs,
+            EXTERNAL => &mut self.external,
+            _ => &mut self.open,
+        } += 1;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { holds, differs, external, open } = self;
+        let all = holds + differs + external + open;
+        writeln!(
+            f,
+            "{all} claims: {holds} hold, {differs} differ, {external} are external, {open} have no experiment yet."
+        )?;
+        writeln!(
+            f,
+            "restored: the paper's text lost the number, which was derived again from its examples."
+        )
+    }
+}

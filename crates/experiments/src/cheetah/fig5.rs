@@ -1,0 +1,27 @@
+//! Figure 5: completion times of the queries.
+
+use sluicegate_costmodel::completion::Figure;
+
+use super::{cases, table};
+use crate::{Experiment, Outcome};
+
+/// The figure, without Spark: the text has no times of it.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "cheetah/fig5",
+    title: "Completion times of the queries",
+    place: "Cheetah §8.2.1, Figure 5",
+    compute,
+};
+
+fn compute() -> Outcome {
+    let cases = cases(Figure::Queries);
+    let seconds = |name: &str| {
+        let case = cases.iter().find(|case| case.query == name);
+        case.map_or(f64::NAN, |case| case.completion.total().as_secs_f64())
+    };
+    let mut outcome = Outcome::default();
+    let (both, apart) = (seconds("BigData A+B"), seconds("BigData A") + seconds("BigData B"));
+    outcome.decide("C23", format!("{both:.3} s, not {apart:.3} s"), both < apart);
+    outcome.tables.push(table(Figure::Queries, &cases));
+    outcome
+}

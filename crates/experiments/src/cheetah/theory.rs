@@ -1,0 +1,57 @@
+//! The theorems of §4, §5 and the appendices at the paper's examples.
+
+use sluicegate_costmodel::Provenance;
+use sluicegate_pruning::theory::{Statement, distinct, line_rate, skyline, statements, top_n};
+
+use crate::{Experiment, Outcome, Table};
+
+/// All worked examples.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "cheetah/theory",
+    title: "The theorems at the paper's examples",
+    place: "Cheetah §4.2, §5, §7.1, appendices C to E",
+    compute,
+};
+
+const DELTA: f64 = 1e-4;
+
+fn compute() -> Outcome {
+    let mut outcome = Outcome::default();
+    let duplicates = distinct::pruned_duplicates_bound(15_000, 1_000, 24).unwrap_or(0.0);
+    outcome.decide(
+        "C06",
+        format!("{:.2} %", 100.0 * duplicates),
+        (duplicates - 0.58).abs() < 0.005,
+    );
+    let widths = [600, 8_000, 200].map(|rows| top_n::paper_width(1_000, rows, DELTA).unwrap_or(0));
+    outcome.decide("C07", widths.map(|it| it.to_string()).join(", "), widths == [16, 5, 288]);
+    let shape = top_n::Shape { rows: 600, columns: 16 };
+    let pruned = [8_000_000, 100_000_000].map(|entries| top_n::pruned_bound(entries, shape));
+    let shares = pruned.map(|it| format!("{:.2} %", 100.0 * it)).join(", ");
+    outcome.decide("C08", shares, pruned[0] >= 0.99 && pruned[1] >= 0.999);
+    let best = top_n::paper_optimum(1_000, DELTA);
+    let found = best.map_or_else(String::new, |it| format!("{} × {}", it.rows, it.columns));
+    outcome.decide("C09", found.clone(), found == "481 × 19");
+    let most = distinct::max_distinct(64, 1_000, DELTA);
+    outcome.decide("C10", format!("{most} values"), most == 499_649_410);
+    let gbit = line_rate::throughput(10e6, 64) / 1e9;
+    outcome.decide("C15", format!("{gbit:.2} Gbit/s"), (gbit - 5.1).abs() < 0.05);
+    let all = distinct::fingerprint_bits_all_distinct(500_000_000, DELTA);
+    let saved = all - distinct::fingerprint_bits_real(500_000_000, 1_000, DELTA);
+    let found = format!("{saved:.1} of {:.1} bits", 1_000_f64.log2());
+    outcome.decide("C46", found, (saved - 1_000_f64.log2()).abs() <= 3.0);
+    let error = skyline::log_error(2_f64.powi(26), true);
+    outcome.decide("C47", format!("an error of {error:.1e} with 2^16 logarithms"), error < 1e-4);
+
+    let row = |it: Statement| {
+        let exact = it.exact.unwrap_or_default();
+        vec![it.theorem.to_owned(), it.inputs, it.value, it.paper.to_owned(), exact]
+    };
+    outcome.tables.push(Table {
+        title: "Theorems and their examples".to_owned(),
+        columns: vec!["theorem", "example", "formula gives", "published", "exact"],
+        rows: statements().into_iter().map(row).collect(),
+        provenance: Provenance::Counted,
+    });
+    outcome
+}
