@@ -141,7 +141,7 @@ impl Chart {
     }
 }
 
-/// Draws lines, of which no two have the same colour and style.
+/// Draws lines. Up to 32 of them differ in colour or style.
 fn drawn_lines(lines: &[Line]) -> Vec<Plot> {
     const STYLES: [LineStyle; 4] =
         [LineStyle::Solid, LineStyle::Dashed, LineStyle::Dotted, LineStyle::DashDot];

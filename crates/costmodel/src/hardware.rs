@@ -86,8 +86,8 @@ pub struct SelectRates {
     /// Extra time of one request per row of Parquet for updating an aggregate. Defaults to the time for other formats.
     #[serde(default, rename = "parquet_update_seconds", deserialize_with = "data::some_duration")]
     pub per_parquet_update: Option<Duration>,
-    /// Extra time of one request per row of Parquet for each key by which the row's group is looked up, which may be by
-    /// dictionary codes. Defaults to the time for other formats.
+    /// Extra time of one request per row of Parquet to look up the row's group, per key. The store may use dictionary
+    /// codes. Defaults to the time for other formats.
     #[serde(default, rename = "parquet_key_seconds", deserialize_with = "data::some_duration")]
     pub per_parquet_key: Option<Duration>,
     /// Time of one request to write one value of its answer; if left out, zero.
@@ -126,13 +126,17 @@ const TERMS_OF_A_PROBE: f64 = 7.0;
 /// The number of terms in an aggregate of one group: a comparison, a branch of CASE and an update.
 const TERMS_OF_A_CASE: f64 = 3.0;
 
-/// Multiples of the time of a value of text that the store takes for a value of Arrow, plain and compressed: 9 and 34 ns
-/// where a value of CSV took 18 ns.
+/// The store writes a value of Arrow, plain or compressed, in this multiple of the time of a text value: 9 and 34 ns where
+/// a value of CSV took 18 ns.
 const OF_A_TEXT: (f64, f64) = (0.5, 1.9);
 
-/// One core's seconds to decode a value of an answer in Arrow, plain and compressed, as `sluice calibrate` measured on
-/// loopback with a release build.
-const DECODED_ARROW: (f64, f64) = (3e-9, 8e-9);
+/// One core copies plain answers in Arrow, and decompresses others, at these rates.
+pub(crate) const ARROW_BYTES: (BytesPerSecond, BytesPerSecond) =
+    (BytesPerSecond(2e9), BytesPerSecond(4e8));
+
+/// One core's seconds to decode a value of an answer in Arrow beyond its bytes, plain and compressed, as `sluice calibrate`
+/// measured on loopback with a release build.
+const DECODED_ARROW: (f64, f64) = (5e-10, 5e-9);
 
 impl SelectRates {
     /// The rates assumed for a store without measurements: PushdownDB's measurements of AWS.
@@ -216,10 +220,12 @@ pub struct ClientRates {
     /// zero.
     #[serde(default, rename = "decoded_value_seconds", deserialize_with = "data::some_duration")]
     pub per_decoded_value: Option<Duration>,
-    /// One core's time to decode one value of an answer in Arrow. Defaults to 3 ns.
+    /// One core's time to decode one value of an answer in Arrow, beyond the time to copy its bytes. Defaults to
+    /// 0.5 ns.
     #[serde(default, rename = "arrow_value_seconds", deserialize_with = "data::some_duration")]
     pub per_arrow_value: Option<Duration>,
-    /// One core's time to decompress and decode one value of an answer in Arrow. Defaults to 8 ns.
+    /// One core's time to decode one value of a compressed answer in Arrow, beyond the time to decompress its bytes.
+    /// Defaults to 5 ns.
     #[serde(
         default,
         rename = "compressed_value_seconds",
@@ -481,17 +487,19 @@ impl HardwareProfile {
         bytes / self.parse_rate(format).0 + self.receiving(bytes)
     }
 
-    /// One core's seconds to receive answers of so many bytes, and to parse or decode them. The values are those that
-    /// the store wrote; those of text are counted apart.
+    /// One core's seconds to receive answers of so many bytes, and to parse or decode them. `values` is the number of
+    /// values in answers in Arrow. The time per value of CSV and JSON is not included.
     pub(crate) fn answer_seconds(&self, format: AnswerFormat, bytes: f64, values: f64) -> f64 {
         let or = |own: Option<Duration>, typical: f64| own.map_or(typical, |it| it.as_secs_f64());
         let client = &self.client;
         let parsing = match format {
             AnswerFormat::Csv => bytes / client.csv_bytes_per_second.0,
             AnswerFormat::Json => bytes / client.json_bytes_per_second.0,
-            AnswerFormat::Arrow => values * or(client.per_arrow_value, DECODED_ARROW.0),
+            AnswerFormat::Arrow => {
+                bytes / ARROW_BYTES.0.0 + values * or(client.per_arrow_value, DECODED_ARROW.0)
+            }
             AnswerFormat::CompressedArrow => {
-                values * or(client.per_compressed_value, DECODED_ARROW.1)
+                bytes / ARROW_BYTES.1.0 + values * or(client.per_compressed_value, DECODED_ARROW.1)
             }
         };
         parsing + self.receiving(bytes)

@@ -651,6 +651,11 @@ pub(crate) mod tests {
         (counts, bytes, any::<bool>(), uses).prop_map(
             |((gets, selects, rounds, terms), (got, scanned, returned, rows), csv, uses)| Phase {
                 format: if csv { Format::Csv } else { Format::Parquet },
+                answer: match (csv, gets % 2) {
+                    (true, _) => AnswerFormat::Csv,
+                    (false, 0) => AnswerFormat::Arrow,
+                    (false, _) => AnswerFormat::CompressedArrow,
+                },
                 rounds,
                 gets: Requests(gets),
                 got: Bytes(got),
@@ -680,12 +685,20 @@ pub(crate) mod tests {
             hardware.client.per_key = Some(Duration::from_nanos(20));
             hardware.client.per_request = Some(Duration::from_micros(200));
             hardware.select.per_statement = Some(Duration::from_micros(900));
+            if index % 2 == 0 {
+                hardware.select.per_arrow_value = Some(Duration::from_nanos(9));
+                hardware.select.per_compressed_value = Some(Duration::from_nanos(34));
+                hardware.select.per_parquet_update = Some(Duration::from_nanos(5));
+                hardware.select.per_parquet_key = Some(Duration::from_nanos(4));
+                hardware.client.per_arrow_value = Some(Duration::from_nanos(3));
+                hardware.client.per_compressed_value = Some(Duration::from_nanos(8));
+            }
             hardware
         })
     }
 
     /// The number of ways in which [`better`] improves a profile.
-    pub(crate) const BETTER: u32 = 27;
+    pub(crate) const BETTER: u32 = 30;
 
     /// Improves one constant of a profile: raises a rate or a number, or shortens a time.
     pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
@@ -719,6 +732,18 @@ pub(crate) mod tests {
             22 => client.shares_cores = false,
             24 => select.per_statement = None,
             25 => client.per_request = None,
+            26 => {
+                (select.per_arrow_value, select.per_compressed_value) =
+                    (Some(Duration::ZERO), Some(Duration::ZERO));
+            }
+            27 => {
+                (select.per_parquet_update, select.per_parquet_key) =
+                    (Some(Duration::ZERO), Some(Duration::ZERO));
+            }
+            28 => {
+                (client.per_arrow_value, client.per_compressed_value) =
+                    (Some(Duration::ZERO), Some(Duration::ZERO));
+            }
             23 => (client.per_term, client.per_update, client.per_key) = (None, None, None),
             _ => client.startup = client.startup.div_f64(factor),
         }

@@ -24,8 +24,8 @@ use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, ScanWork, Terms
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::capabilities::Extension;
 use sluicegate_s3select::request::{
-    Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, JsonType,
-    OutputSerialization, SelectRequest,
+    ArrowOutput, ArrowType, Compression, CsvInput, CsvOutput, InputFormat, InputSerialization,
+    JsonType, OutputSerialization, SelectRequest,
 };
 
 use super::cores;
@@ -38,6 +38,8 @@ use crate::runtime::cpu::process_time;
 
 /// The URL of the store for objects in memory.
 const MEMORY: &str = "memory://samples";
+/// The number of times that an answer in Arrow is decoded, so that it takes long enough to measure.
+const DECODED: u32 = 8;
 /// Approximate bytes of a CSV row with the columns that queries read.
 const ANSWERED_ROW: f64 = 30.0;
 
@@ -295,18 +297,29 @@ impl Bench {
         let answer = endpoint.client.send(&self.bucket, &key, &request, &metrics).await;
         endpoint.counters.select(&metrics.counts());
         let Ok(answer) = answer else { return Ok(Outcome::Failed) };
-        let records = answer.records;
+        let payload = bytes::Bytes::from(answer.records);
+        let schema = answered_schema(output);
         let started = Instant::now();
         let decoded = (0..cores().get()).map(|_| {
-            let (output, schema, payload) = (output.clone(), answered_schema(), records.clone());
-            SpawnedTask::spawn_blocking(move || decoded_rows(&output, schema, payload.into()))
+            let (output, schema, payload) = (output.clone(), Arc::clone(&schema), payload.clone());
+            let all = move || {
+                (0..DECODED).try_for_each(|_| {
+                    decoded_rows(&output, Arc::clone(&schema), payload.clone()).map(|_| ())
+                })
+            };
+            SpawnedTask::spawn_blocking(all)
         });
-        for rows in futures::future::join_all(decoded.map(SpawnedTask::join)).await {
-            rows.map_err(|stopped| Failure::new(stopped.to_string()))??;
+        for done in futures::future::join_all(decoded.map(SpawnedTask::join)).await {
+            done.map_err(|stopped| Failure::new(stopped.to_string()))??;
         }
         let time = started.elapsed();
-        let (is_compressed, values) = (output.compression.is_some(), statement.scanned.answered);
-        Ok(timed(MeasuredOperation::Decode { is_compressed, values }, time))
+        let times = f64::from(DECODED);
+        let asked = MeasuredOperation::Decode {
+            is_compressed: output.compression.is_some(),
+            bytes: Bytes(payload.len() as u64) * times,
+            values: statement.scanned.answered * times,
+        };
+        Ok(timed(asked, time))
     }
 
     /// Builds the request that a scan would send.
@@ -400,11 +413,18 @@ fn received(
     Outcome::Timed([Some(by_the_clock), receive].into_iter().flatten().collect())
 }
 
-/// Returns the columns [`ANSWERED`] as answers in Arrow hold them.
-fn answered_schema() -> SchemaRef {
-    let types = [DataType::Int64, DataType::Float64, DataType::Utf8View, DataType::Date32];
-    let fields = ANSWERED.into_iter().zip(types).map(|(name, of)| Field::new(name, of, true));
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+/// Returns the columns of an answer in Arrow as a scan declares them.
+fn answered_schema(output: &ArrowOutput) -> SchemaRef {
+    let field = |(at, of): (usize, &ArrowType)| {
+        let data_type = match of {
+            ArrowType::Float64 => DataType::Float64,
+            ArrowType::Date32 => DataType::Date32,
+            ArrowType::Dictionary => DataType::Utf8View,
+            _ => DataType::Int64,
+        };
+        Field::new(format!("c{at}"), data_type, true)
+    };
+    Arc::new(Schema::new(output.columns.iter().enumerate().map(field).collect::<Vec<_>>()))
 }
 
 /// Loads the samples of every format into memory, each as a table of its name.

@@ -19,6 +19,8 @@ const STATEMENTS: u32 = 8;
 const CONSTANTS: u64 = 8_000;
 /// The maximum number of rows of an answer: its bytes are kept in memory, up to 8 MiB.
 const ANSWERED_ROWS: Rows = Rows(160_000);
+/// Approximate bytes of a value of an answer.
+const ANSWERED_VALUE: f64 = 8.0;
 /// Bytes of a GET whose time is only latency.
 const TINY: u64 = 1024;
 /// The maximum number of bytes of an object that statistics are read from.
@@ -101,8 +103,8 @@ impl Statement {
         })
     }
 
-    /// Builds a statement over Parquet that returns the columns [`ANSWERED`], and some of text, in Arrow. The given share
-    /// of the rows passes, 0 to 1; these rows may be anywhere in the object.
+    /// Builds a statement over Parquet that returns [`ANSWERED`] and the text columns `texts` in Arrow. The given share of
+    /// the rows passes, 0 to 1, or fewer so that the answer is not too large. They may be anywhere in the object.
     fn in_arrow(
         object: &Object,
         (share, texts): (f64, &[&str]),
@@ -110,7 +112,8 @@ impl Statement {
     ) -> Result<Self> {
         let names = ANSWERED.iter().chain(texts);
         let list = names.map(|column| format!("s.{column}")).collect::<Vec<_>>().join(", ");
-        // Keys are even, and as likely below any bound.
+        let share = share.min(ANSWERED_ROWS / object.rows);
+        // Keys are uniform between 0 and `KEYS`, so this share of them is below the bound.
         let bound = (share * KEYS as f64).round();
         let sql = format!("SELECT {list} FROM S3Object s WHERE s.k < {bound}");
         let rows = object.rows * share;
@@ -123,7 +126,7 @@ impl Statement {
         statement.scanned.answered = rows.as_f64() * (ANSWERED.len() + texts.len()) as f64;
         let mut columns =
             vec![ArrowType::Int64, ArrowType::Float64, ArrowType::Dictionary, ArrowType::Date32];
-        columns.extend(texts.iter().map(|_| ArrowType::Utf8));
+        columns.extend(texts.iter().map(|_| ArrowType::Dictionary));
         statement.arrow = Some(ArrowOutput { columns, compression });
         Ok(statement)
     }
@@ -213,9 +216,7 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
             let statement = Statement::in_arrow(object, answer, compression)?;
             let lanes = PARTS as u32;
             trials.push(Trial::Selects { lanes, statement: statement.clone() });
-            if answer.1.is_empty() {
-                trials.push(Trial::Decode(statement));
-            }
+            trials.push(Trial::Decode(statement));
         }
         for (grouped, aggregates) in [(false, 1), (false, 6), (true, 1), (true, 6)] {
             trials.push(at_once(object, aggregated_columns(grouped, aggregates))?);
@@ -411,6 +412,8 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
         let list = Requests(1);
         Work { requests: RequestCounts { list, ..work.requests }, ..work }
     };
+    let returned =
+        |statement: &Statement| Bytes::from_f64(statement.scanned.answered * ANSWERED_VALUE);
     let store_time = |statement: &Statement| hardware.store_time(&statement.scanned);
     let all: Bytes = data.parts.iter().map(Object::size).sum();
     let rows: Rows = data.parts.iter().map(|it| it.rows).sum();
@@ -423,10 +426,12 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
         Trial::Selects { lanes, statement } => {
             let store = store_time(statement) * *lanes;
             let lanes = u64::from(*lanes);
-            Work { store, ..select(lanes, size(&statement.name) * lanes) }
+            let returned = returned(statement) * lanes;
+            Work { store, returned, link: returned, ..select(lanes, size(&statement.name) * lanes) }
         }
         Trial::Decode(statement) => {
-            Work { store: store_time(statement), ..select(1, size(&statement.name)) }
+            let (store, returned) = (store_time(statement), returned(statement));
+            Work { store, returned, link: returned, ..select(1, size(&statement.name)) }
         }
         Trial::Parse { .. } | Trial::Aggregate { .. } => Work::default(),
         Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),

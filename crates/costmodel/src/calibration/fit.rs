@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::regression::{Equations, Estimate};
 use super::{Experiment, MeasuredOperation};
-use crate::hardware::{ClientRates, SelectRates};
+use crate::hardware::{ARROW_BYTES, ClientRates, SelectRates};
 use crate::{
     AnswerFormat, BytesPerSecond, Format, HardwareProfile, Phase, Requests, ScanWork, Terms,
     predict,
@@ -324,13 +324,16 @@ impl Fitting<'_> {
         });
     }
 
-    /// Fits decoding of answers in Arrow: values · time of each, plain or compressed.
+    /// Fits decoding of answers in Arrow: the known time of their bytes + values · time of each, plain or compressed.
     fn decoding(&mut self) {
         let mut equations = Equations::new(2);
         for (asked, seconds) in self.times() {
-            if let MeasuredOperation::Decode { is_compressed, values } = *asked {
-                let amounts = if is_compressed { [0.0, values] } else { [values, 0.0] };
-                equations.push(&amounts, seconds, seconds);
+            if let MeasuredOperation::Decode { is_compressed, bytes, values } = *asked {
+                let (rate, amounts) = match is_compressed {
+                    true => (ARROW_BYTES.1, [0.0, values]),
+                    false => (ARROW_BYTES.0, [values, 0.0]),
+                };
+                equations.push(&amounts, seconds - bytes.as_f64() / rate.0, seconds);
             }
         }
         let found = equations.solve();
@@ -587,7 +590,8 @@ mod tests {
             all.push(MeasuredOperation::Select(ScanWork { answer, answered, ..plain }));
         }
         for (is_compressed, values) in [(false, 400_000.0), (true, 300_000.0)] {
-            all.push(MeasuredOperation::Decode { is_compressed, values });
+            let bytes = Bytes::from_f64(3.0 * values);
+            all.push(MeasuredOperation::Decode { is_compressed, bytes, values });
         }
         for format in [Format::Csv, Format::Json, Format::Parquet] {
             // A value of Parquet may take a byte.
@@ -677,13 +681,13 @@ mod tests {
                 let value = value.unwrap_or_default().as_secs_f64();
                 bytes.as_f64() / truth.parse_rate(*format).0 + values * value
             }
-            MeasuredOperation::Decode { is_compressed, values } => {
-                let client = &truth.client;
-                let value = match is_compressed {
-                    true => client.per_compressed_value,
-                    false => client.per_arrow_value,
+            MeasuredOperation::Decode { is_compressed, bytes, values } => {
+                let answer = match is_compressed {
+                    true => AnswerFormat::CompressedArrow,
+                    false => AnswerFormat::Arrow,
                 };
-                value.unwrap_or_default().as_secs_f64() * values
+                let receiving = bytes.as_f64() / truth.client.receive_bytes_per_second.unwrap().0;
+                truth.answer_seconds(answer, bytes.as_f64(), *values) - receiving
             }
             MeasuredOperation::Aggregate { here } => truth.client.evaluating(*here),
             MeasuredOperation::Small { objects } => {

@@ -64,6 +64,8 @@ pub enum MeasuredOperation {
     Decode {
         /// True if the answer is compressed.
         is_compressed: bool,
+        /// The bytes of the answer.
+        bytes: Bytes,
         /// The number of values in the answer.
         values: f64,
     },
