@@ -257,8 +257,8 @@ async fn the_false_positive_rate_of_a_filter_is_the_given_one() {
     for profile in [StoreCapabilities::sluice(), without_bloom_contains()] {
         let engine = engine(&store, profile, Scan::Select).await;
         let mut returned = Vec::new();
-        for (join, p) in [("bloom", "0.0001"), ("bloom", "0.3"), ("auto", "0.02")] {
-            rows(&engine, &format!("SET sluice.join = '{join}'")).await;
+        rows(&engine, "SET sluice.join = 'bloom'").await;
+        for p in ["0.0001", "0.02", "0.3"] {
             rows(&engine, &format!("SET sluice.bloom_p = {p}")).await;
             let said = keys(&engine, SQL).await;
             assert!(said.contains(&format!(" bits, p = {p})")), "{said}");
@@ -266,7 +266,7 @@ async fn the_false_positive_rate_of_a_filter_is_the_given_one() {
             assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
             returned.push(engine.counted().since(&before).returned_bytes);
         }
-        assert!(returned[0] < returned[2] && returned[2] < returned[1], "{returned:?}");
+        assert!(returned.is_sorted() && returned[0] < returned[2], "{returned:?}");
     }
 }
 

@@ -68,9 +68,9 @@ auto_or_number! {
 }
 
 auto_or_number! {
-    /// The false-positive rate of Bloom filters on join keys, above 0 and below 1 (PushdownDB §V-B3); `auto` if the cost
-    /// model chooses it when the keys are known.
-    BloomP: f64, "sluice.bloom_p", (f64::MIN_POSITIVE..1.0), "a number above 0 and below 1"
+    /// The false-positive rate of Bloom filters on join keys, 1e-9 to 0.999 (PushdownDB §V-B3); `auto` if the cost model
+    /// chooses it when the keys are known.
+    BloomP: f64, "sluice.bloom_p", (1e-9..=0.999), "a number from 1e-9 to 0.999"
 }
 
 auto_or_number! {
@@ -112,7 +112,7 @@ mod tests {
             }
         }
         check::<Selectivity>(&["-0.1", "1.1", "nan", ""], "a number from 0 to 1");
-        check::<BloomP>(&["0", "1", "-1", "NaN", "inf", "1%"], "a number above 0 and below 1");
+        check::<BloomP>(&["0", "1", "1e-300", "NaN", "inf", "1%"], "a number from 1e-9 to 0.999");
         check::<GroupsPushed>(&["0", "257", "1.5", "all"], "a whole number from 1 to 256");
         check::<TopKSample>(&["0", "-1", "1e5", "some"], "a whole number, at least 1");
     }

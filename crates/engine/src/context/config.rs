@@ -281,9 +281,9 @@ config_namespace! {
         /// store filters tables without keys) or 'bloom' (keys are sent to the store)
         pub join: Join, default = Join::Auto
 
-        /// The false-positive rate of the Bloom filters on keys of joins that are sent to the store, above 0 and below
-        /// 1; a filter that does not fit in a statement gets a higher one; 'auto': the predicted best, or 0.01 if
-        /// sluice.join is 'bloom'
+        /// The false-positive rate of the Bloom filters on keys of joins that are sent to the store, 1e-9 to 0.999; a
+        /// filter that does not fit in a statement gets a higher one, and few keys are sent as a list instead; 'auto':
+        /// the predicted best, or 0.01 if sluice.join is 'bloom'
         pub bloom_p: BloomP, default = BloomP::default()
 
         /// The maximum number of distinct keys of a join that are collected to filter another table, if the join does
@@ -306,7 +306,8 @@ config_namespace! {
         pub group_by: GroupBy, default = GroupBy::Auto
 
         /// The number of largest groups of an object, or of a range of it, that 'hybrid' aggregates in the store, 1 to
-        /// 256, as far as the store can separate them; 'auto': the predicted best after a sample
+        /// 256; at most 32 if each group needs its own statement, and fewer if a statement would be too long; 'auto':
+        /// the predicted best after a sample
         pub group_by_pushed: GroupsPushed, default = GroupsPushed::default()
 
         /// The number of rows of an object, or of a range of it, that are sampled to find groups for the store to

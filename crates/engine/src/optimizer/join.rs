@@ -18,7 +18,7 @@ use super::select_scan::of_bucket;
 use crate::context::choice::{Decision, Journal, Reason};
 use crate::context::config::{Join, Scan, SluiceOptions};
 use crate::estimate::demand::scan_demand;
-use crate::scan::keys::KeyEstimate;
+use crate::scan::keys::{KeyEstimate, PAPER_P};
 use crate::scan::s3_scan::as_select_scan;
 use crate::scan::s3_select::S3SelectSource;
 use crate::scan::subject::subject;
@@ -70,7 +70,7 @@ pub(super) fn question(
     let bloom = if joined.keys.is_empty() {
         Err(joined.side.without_keys())
     } else {
-        let asked = expected(source, joined, paths, no_bloom.is_none());
+        let asked = expected(source, joined, paths, no_bloom.is_none(), options);
         let with_keys = asked.apply_to(demand);
         match (sold, with_keys.select()) {
             (true, Some(select)) => Ok(StrategyPlan {
@@ -119,7 +119,7 @@ pub(super) fn expected_of_scan(
     let joined = paths.joined(scan).filter(|joined| !joined.keys.is_empty())?;
     let wanted = matches!(SluiceOptions::from_options(options).join, Join::Auto | Join::Bloom);
     let bloom = no_bloom(source, joined).is_none();
-    wanted.then(|| expected(source, joined, paths, bloom))
+    wanted.then(|| expected(source, joined, paths, bloom, options))
 }
 
 fn expected(
@@ -127,8 +127,11 @@ fn expected(
     joined: &JoinedScan,
     paths: &KeyPaths,
     bloom: bool,
+    options: &ConfigOptions,
 ) -> KeyEstimate {
     let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
+    let p = SluiceOptions::from_options(options).bloom_p.get().unwrap_or(PAPER_P);
+    let bloom = bloom.then_some(p);
     KeyEstimate::new(source, share, paths.most_keys(joined), bloom).among(paths.all_keys(joined))
 }
 

@@ -92,7 +92,7 @@ pub struct GroupByDemand {
     settled: bool,
     /// Number of largest groups, and the share of the rows that is in none of them.
     largest: (u64, f64),
-    /// The number of largest groups that is requested whatever is predicted; `None` for the predicted best.
+    /// The number of groups set by `sluice.group_by_pushed`; `None` for the predicted best.
     pushed: Option<u64>,
     /// The maximum number of groups of a file that are requested from the store.
     most: usize,
@@ -145,6 +145,7 @@ impl GroupByDemand {
         let (terms, items) = (terms(&shape.group, passing) - filter, items(&shape.group));
         let (bytes, looks) = (table.bytes, 0);
         let pushed = SluiceOptions::from_options(options).group_by_pushed.get();
+        let pushed = pushed.map(|pushed| pushed.min(most as u64));
         let (groups, largest) = (table.groups(partial), table.largest(partial, pushed));
         let few = groups.is_some_and(|groups| groups * WORTH_A_SAMPLE <= sample_rows as f64);
         let settled = few && table.groups_are_typical(partial);
@@ -179,7 +180,7 @@ impl GroupByDemand {
         Self { looks: looks.count() as u64, ..all }
     }
 
-    /// Returns the number of largest groups that is requested whatever is predicted; `None` for the predicted best.
+    /// Returns the number of groups set by `sluice.group_by_pushed`; `None` for the predicted best.
     #[must_use]
     pub fn pushed(&self) -> Option<u64> {
         self.pushed

@@ -167,8 +167,9 @@ impl<'a> Table<'a> {
     /// Returns the number of largest groups, and the share of the rows that is in none of them.
     /// `pushed` is the number of largest groups, if it is given.
     pub(super) fn largest(&self, partial: &AggregateExec, pushed: Option<u64>) -> (u64, f64) {
-        let (most, left) = ASSUMED_LARGEST;
-        let most = pushed.unwrap_or(most);
+        let (assumed, left) = ASSUMED_LARGEST;
+        let most = pushed.unwrap_or(assumed);
+        let left = left.powf(most as f64 / assumed as f64);
         let known = || match self.keys(partial)?.as_slice() {
             [key] => self.known.as_ref()?.heaviest(*key, most as usize).map(|share| 1.0 - share),
             _ => None,

@@ -12,7 +12,7 @@ use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{ScanDemand, Terms};
 
 use super::by_range::{KeysByRange, RangeEstimate};
-use super::estimate::KeyEstimate;
+use super::estimate::{KeyEstimate, PAPER_P};
 use super::pushdown::{KeyFilterForm, KeyStatement, KeysByColumn, Spans, push_down_keys};
 use super::pushed::PushedKeys;
 use super::range_sampler::sample_bytes;
@@ -23,9 +23,6 @@ use crate::scan::estimator::SessionEstimator;
 use crate::scan::s3_select::S3SelectSource;
 use crate::store::chooser::{Chooser, OperatorChoice, Strategy, StrategyPlan};
 use crate::store::endpoint::Endpoint;
-
-/// PushdownDB's false-positive rate, also used where a Bloom filter is forced.
-const PAPER_P: f64 = 0.01;
 
 /// The false-positive rates among which the predicted cost decides.
 const CHOICE_OF_P: [f64; 4] = [0.001, 0.01, 0.1, 0.5];
@@ -170,12 +167,14 @@ pub(super) fn counting_pays(
     let estimator = SessionEstimator::from_options(options)?;
     let domain = source.domain_of(column, estimator.distinct(config, options, column));
     let domain = domain.filter(|_| source.takes_bloom(&of));
-    let (Some(domain), Join::Auto) = (domain, SluiceOptions::from_options(options).join) else {
+    let ours = SluiceOptions::from_options(options);
+    let (Some(domain), Join::Auto) = (domain, ours.join) else {
         return Ok(true);
     };
     let demand = estimator.open_demand(config, source, options);
     let share = (keys / domain.max(1.0)).min(1.0);
-    let expected = KeyEstimate::new(source, share, Some(keys), true);
+    let expected =
+        KeyEstimate::new(source, share, Some(keys), Some(ours.bloom_p.get().unwrap_or(PAPER_P)));
     let steps = |demand: ScanDemand| {
         let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
         steps.evaluating(demand.joining())

@@ -15,13 +15,11 @@ pub(crate) const LISTED_KEYS: usize = 8_192;
 const BETWEEN: f64 = 0.9;
 /// The terms that the store evaluates per row for a list or for bounds.
 const COMPARED: u32 = 2;
-/// The false-positive rate of the paper.
-const WRONG_YES: f64 = 0.01;
-/// The terms per row for such a filter without `BLOOM_CONTAINS`: seven slices.
-const TERMS: Terms = Terms { probes: 7.0, ..Terms::NONE };
+/// The false-positive rate of PushdownDB, which is expected unless another one is set.
+pub(crate) const PAPER_P: f64 = 0.01;
 
-/// The conditions on keys that a scan is expected to send: the paper's filter of one percent if the store has Bloom
-/// filters (PushdownDB §V-A). The actual conditions are decided when the keys are known.
+/// The conditions on keys that a scan is expected to send: a Bloom filter if the store has them (PushdownDB §V-A). The
+/// actual conditions are decided when the keys are known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KeyEstimate {
     /// The share of the rows that passes, 0 to 1.
@@ -37,24 +35,30 @@ pub struct KeyEstimate {
 }
 
 impl KeyEstimate {
-    /// Expects `keys` keys, if there is an estimate, which the share `share` of the rows match. `bloom` is true if
-    /// the store can evaluate a Bloom filter.
+    /// Expects `keys` keys, if there is an estimate, which the share `share` of the rows match. `bloom` is the
+    /// false-positive rate of a Bloom filter, or `None` if the store cannot evaluate one.
     #[must_use]
-    pub fn new(source: &S3SelectSource, share: f64, keys: Option<f64>, bloom: bool) -> Self {
+    pub fn new(source: &S3SelectSource, share: f64, keys: Option<f64>, bloom: Option<f64>) -> Self {
         let mut constants = 0;
         let known = keys.unwrap_or(0.0);
-        let bits = Shape::new(known as usize, WRONG_YES).total() as f64;
         let (share, terms, bytes) = match bloom {
-            // The filter is sent as base64, or with a digit per bit.
-            true if source.profile().syntax.bloom => {
-                (with_wrong_yeses(share), BLOOM_CONTAINS.into(), bits / 6.0)
+            Some(p) => {
+                let (shape, share) = (Shape::new(known as usize, p), share + (1.0 - share) * p);
+                let bits = shape.total() as f64;
+                // The filter is sent as base64, or with a digit per bit and a probe of each slice.
+                match source.profile().syntax.bloom {
+                    true => (share, BLOOM_CONTAINS.into(), bits / 6.0),
+                    false => {
+                        let probes = f64::from(shape.slices);
+                        (share, Terms { probes, ..Terms::NONE }, bits)
+                    }
+                }
             }
-            true => (with_wrong_yeses(share), TERMS, bits),
-            false if lists(source, keys) => {
+            None if lists(source, keys) => {
                 constants = known as u64;
                 (share, COMPARED.into(), known * KEY_BYTES)
             }
-            false => (share.max(BETWEEN), COMPARED.into(), 2.0 * KEY_BYTES),
+            None => (share.max(BETWEEN), COMPARED.into(), 2.0 * KEY_BYTES),
         };
         let bytes = bytes.min(source.profile().max_expression_bytes as f64);
         Self { share, terms, constants, keys, domain: source.domain(), bytes }
@@ -119,9 +123,4 @@ fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
     let room = source.profile().max_expression_bytes as f64 / KEY_BYTES;
     let most = source.profile().max_in_list.map_or(room, |most| room.min(most as f64));
     keys.is_some_and(|keys| keys <= most)
-}
-
-/// Returns the share of the rows that passes a Bloom filter, with its false positives.
-fn with_wrong_yeses(share: f64) -> f64 {
-    share + (1.0 - share) * WRONG_YES
 }

@@ -40,7 +40,7 @@ pub use self::by_range::{KeysByRange, RangeEstimate};
 pub use self::decide::{KeyDecision, decide};
 pub use self::enumerated::EnumerableFilter;
 pub use self::estimate::KeyEstimate;
-pub(crate) use self::estimate::LISTED_KEYS;
+pub(crate) use self::estimate::{LISTED_KEYS, PAPER_P};
 pub use self::extract::{ColumnKeys, Keys};
 pub use self::hashing::Hashing;
 pub use self::key_metrics::{KeyMetrics, key_texts};
