@@ -1,8 +1,7 @@
 //! Walks syntax trees of sqlparser with visitors that are chosen at run time.
 //!
 //! The traversal of sqlparser is generic over the visitor. It has a function for each of some 650 types of nodes, so each
-//! type of visitor would add 150,000 lines of code to compile. Here, the traversal is compiled once for each type that
-//! ends it.
+//! type of visitor would add 150,000 lines of code to compile. Here, the traversal is compiled once for each `Break` type.
 
 use std::ops::ControlFlow;
 

@@ -37,6 +37,12 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
     /// Returns the number of rows at a scale factor.
     fn rows(self, scale: f64) -> u64;
 
+    /// Returns the share of [`Self::CSV_BYTES`] that the table takes, in units that are the same for all tables of the
+    /// data set. By default, these are rows.
+    fn size(self, scale: f64) -> f64 {
+        self.rows(scale) as f64
+    }
+
     /// Returns the most objects that the rows can be divided among without an empty one.
     fn shares(self, scale: f64) -> u64;
 

@@ -134,9 +134,8 @@ impl<T: DataTable> Generate<T> {
         /// The sizes of Parquet and of JSON relative to the same rows as CSV.
         const PARQUET: f64 = 0.35;
         const JSON: f64 = 2.4;
-        let rows =
-            |tables: &[T]| tables.iter().map(|table| table.rows(self.scale) as f64).sum::<f64>();
-        let part = rows(&self.tables) / rows(T::ALL).max(1.0);
+        let size = |tables: &[T]| tables.iter().map(|table| table.size(self.scale)).sum::<f64>();
+        let part = size(&self.tables) / size(T::ALL).max(1.0);
         let encoded = match self.format {
             Format::Csv { .. } => 1.0,
             Format::Json => JSON,
