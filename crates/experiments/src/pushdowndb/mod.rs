@@ -1,7 +1,7 @@
 //! PushdownDB (Yu et al., ICDE 2020).
 //!
 //! Experiments here are evaluated at the paper's sizes, with the profile `paper`: its client, its link and S3 as they
-//! were measured. [`paper`] has the sizes.
+//! were measured. `paper.rs` has the sizes.
 
 pub mod fig1;
 pub mod fig4;
