@@ -1,6 +1,7 @@
 //! GROUP BY and DISTINCT, in the store and locally: the answers equal those of DataFusion over the same files.
 
 mod faults;
+mod given_number;
 mod one_by_one;
 mod random;
 
@@ -361,13 +362,6 @@ async fn the_largest_groups_are_computed_in_the_store_and_the_others_here() {
     let [pushed, left, rows_left, repairs] = analyzed(&engine, &sql).await;
     assert_eq!((pushed + left, repairs), (5, 0));
     assert!(pushed > 0 && rows_left <= 500, "{pushed} {rows_left}");
-    // PushdownDB varies the number of groups (Figure 6).
-    for (given, rows_left) in [(1, 500), (2, 250), (4, 62), (200, 0)] {
-        rows(&engine, &format!("SET sluice.group_by_pushed = {given}")).await;
-        assert_eq!(rows(&engine, &sql).await, expected, "{given}");
-        let [pushed, left, rows, _] = analyzed(&engine, &sql).await;
-        assert_eq!((pushed, left, rows), (given.min(5), 5 - given.min(5), rows_left));
-    }
 }
 
 /// Too many groups for statements are aggregated locally.

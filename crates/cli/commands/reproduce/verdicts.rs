@@ -11,15 +11,30 @@ pub(super) const HEADER: [&str; 8] =
 /// A claim with its verdict.
 pub(super) struct ClaimVerdict<'a> {
     claim: &'a Claim,
-    verdict: &'static str,
+    state: ClaimState,
     found: Option<&'a str>,
     note: Option<&'a str>,
 }
 
-const HOLDS: &str = "holds";
-const DIFFERS: &str = "differs";
-const EXTERNAL: &str = "external";
-const OPEN: &str = "no experiment yet";
+/// The state of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClaimState {
+    Holds,
+    Differs,
+    External,
+    Open,
+}
+
+impl ClaimState {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Differs => "differs",
+            Self::External => "external",
+            Self::Open => "no experiment yet",
+        }
+    }
+}
 
 /// Returns the verdict on a claim by these outcomes.
 pub(super) fn verdict_of<'a>(
@@ -28,15 +43,15 @@ pub(super) fn verdict_of<'a>(
 ) -> ClaimVerdict<'a> {
     let verdicts = outcomes.iter().flat_map(|(_, outcome)| &outcome.verdicts);
     let decided = verdicts.into_iter().find(|verdict| verdict.claim == claim.id);
-    let verdict = match decided {
-        Some(verdict) if verdict.holds => HOLDS,
-        Some(_) => DIFFERS,
-        None if claim.class == ClaimClass::External => EXTERNAL,
-        None => OPEN,
+    let state = match decided {
+        Some(verdict) if verdict.holds => ClaimState::Holds,
+        Some(_) => ClaimState::Differs,
+        None if claim.class == ClaimClass::External => ClaimState::External,
+        None => ClaimState::Open,
     };
     ClaimVerdict {
         claim,
-        verdict,
+        state,
         found: decided.map(|verdict| verdict.found.as_str()),
         note: decided.and_then(|verdict| verdict.note.as_deref()),
     }
@@ -48,7 +63,7 @@ impl ClaimVerdict<'_> {
         let some = |text: Option<&str>| text.map_or(Value::Null, Value::from);
         vec![
             self.claim.id.as_str().into(),
-            self.verdict.into(),
+            self.state.name().into(),
             self.published().into(),
             some(self.found),
             self.claim.class.name().into(),
@@ -67,7 +82,7 @@ impl ClaimVerdict<'_> {
             "published": self.claim.published,
             "restored": self.claim.source == ClaimSource::Restored,
             "found": self.found,
-            "verdict": self.verdict,
+            "verdict": self.state.name(),
             "experiment": self.claim.experiment,
             "rule": self.claim.rule,
             "note": self.note,
@@ -94,11 +109,11 @@ pub(super) struct Counts {
 
 impl Counts {
     pub(super) fn add(&mut self, verdict: &ClaimVerdict<'_>) {
-        *match verdict.verdict {
-            HOLDS => &mut self.holds,
-            DIFFERS => &mut self.differs,
-            EXTERNAL => &mut self.external,
-            _ => &mut self.open,
+        *match verdict.state {
+            ClaimState::Holds => &mut self.holds,
+            ClaimState::Differs => &mut self.differs,
+            ClaimState::External => &mut self.external,
+            ClaimState::Open => &mut self.open,
         } += 1;
     }
 }
