@@ -118,7 +118,14 @@ pub(super) const GUARD: Guard = Guard {
 
 /// Keeps the text of numbers that no double represents exactly, as calls of [`NAME`].
 pub(super) fn rewrite(statement: &mut Statement) {
-    let _ = visit(statement, &mut Keep);
+    // The values of settings are kept as text.
+    let is_setting = matches!(
+        statement,
+        Statement::Statement(setting) if matches!(setting.as_ref(), ast::Statement::Set(_))
+    );
+    if !is_setting {
+        let _ = visit(statement, &mut Keep);
+    }
 }
 
 /// Name of the function that represents a number by its text.
@@ -527,6 +534,7 @@ mod tests {
                 "SELECT sluice_number('27670116110564327430'), -sluice_number('9007199254740993.5')",
             ),
             ("SELECT 18446744073709551615, 1e999", "SELECT 18446744073709551615, 1e999"),
+            ("SET a.b = 99999999999999999999", "SET a.b = 99999999999999999999"),
         ] {
             let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
             rewrite(&mut statement);
