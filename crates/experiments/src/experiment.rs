@@ -2,7 +2,9 @@
 
 use sluicegate_costmodel::Provenance;
 
-/// A table or figure of a paper that is computed again.
+use crate::{Chart, Results, ResultsError, Run, Setting};
+
+/// A table or figure of a paper that is computed or run again.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
     /// The paper and the table or figure: `pushdowndb/fig1`.
@@ -11,14 +13,49 @@ pub struct Experiment {
     pub title: &'static str,
     /// The section, table or figure of the paper.
     pub place: &'static str,
-    pub(crate) compute: fn() -> Outcome,
+    pub(crate) method: Method,
+}
+
+/// How an experiment comes to its outcome.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Method {
+    /// From models, formulas and the texts of queries, in less than a second.
+    Computed(fn() -> Outcome),
+    /// From the outputs of commands.
+    Live {
+        /// The commands.
+        runs: fn(&Setting) -> Vec<Run>,
+        /// The evaluation of their outputs.
+        evaluate: fn(&Setting, &Results) -> Result<Outcome, ResultsError>,
+    },
 }
 
 impl Experiment {
-    /// Computes the tables and the verdicts, which takes less than a second.
+    /// Returns the commands whose outputs the experiment evaluates; none if it is computed.
     #[must_use]
-    pub fn run(&self) -> Outcome {
-        (self.compute)()
+    pub fn runs(&self, setting: &Setting) -> Vec<Run> {
+        match self.method {
+            Method::Computed(_) => Vec::new(),
+            Method::Live { runs, .. } => runs(setting),
+        }
+    }
+
+    /// Returns true if the experiment needs no runs.
+    #[must_use]
+    pub const fn is_computed(&self) -> bool {
+        matches!(self.method, Method::Computed(_))
+    }
+
+    /// Returns the tables, the charts and the verdicts. A computed experiment takes less than a second.
+    ///
+    /// # Errors
+    ///
+    /// If the output of a run is missing or of another form.
+    pub fn evaluate(&self, setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+        match self.method {
+            Method::Computed(compute) => Ok(compute()),
+            Method::Live { evaluate, .. } => evaluate(setting, results),
+        }
     }
 }
 
@@ -27,6 +64,8 @@ impl Experiment {
 pub struct Outcome {
     /// The computed numbers, beside the published ones.
     pub tables: Vec<Table>,
+    /// The charts, each with its numbers in a table.
+    pub charts: Vec<Chart>,
     /// A verdict for each claim that names the experiment, in the order of the claims.
     pub verdicts: Vec<Verdict>,
 }

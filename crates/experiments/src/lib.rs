@@ -2,55 +2,63 @@
 //!
 //! * [`claims()`]: the 148 statements and numbers of the papers, from `claims/*.toml`, each with its place, its class
 //!   and the rule of its verdict.
-//! * [`EXPERIMENTS`]: a table or figure each, in a file of its own below the folder of its paper. An [`Experiment`] gives
-//!   [tables](Table) with the numbers, and a [`Verdict`] for each claim that names it.
+//! * [`experiments()`]: a table or figure each, in a file of its own below the folder of its paper. An [`Experiment`]
+//!   gives [tables](Table) with the numbers, [charts](Chart), and a [`Verdict`] for each claim that names it.
+//! * [`Runner`]: runs the commands of `sluice` that an experiment evaluates, over data and stores that it starts itself.
 //!
-//! Numbers are counted, measured, modelled or published, and each table says which. The experiments that are here need
-//! no store and no data, so they run in a second. Claims whose experiment is not here yet have no verdict.
+//! Numbers are counted, measured, modelled or published, and each table says which. Experiments of models, formulas and
+//! texts are computed in a second. The others are lists of [`Run`]s: commands that anyone can type.
 //!
 //! ```
-//! use sluicegate_experiments::{claims, find};
+//! use sluicegate_experiments::{Results, Setting, claims, find};
 //!
 //! let experiment = find("pushdowndb/table2").unwrap();
-//! let outcome = experiment.run();
+//! let outcome = experiment.evaluate(&Setting::QUICK, &Results::default())?;
 //! let verdict = outcome.verdicts.iter().find(|verdict| verdict.claim == "P17").unwrap();
 //! assert!(verdict.holds, "{verdict:?}");
 //! assert_eq!(claims().len(), 148);
+//! # Ok::<(), sluicegate_experiments::ResultsError>(())
 //! ```
 
+pub mod chart;
 pub mod cheetah;
 mod claim;
 mod experiment;
 pub mod icpe;
+pub mod ours;
 pub mod pushdowndb;
+mod results;
+mod run;
+mod runner;
+mod setting;
 
+pub use chart::Chart;
 pub use claim::{Claim, ClaimClass, ClaimSource, Paper, claims};
 pub use experiment::{Experiment, Outcome, Table, Verdict};
+pub use results::{
+    Record, Repeated, Results, ResultsError, Statement, StatementBytes, StatementDollars,
+    StatementPrediction, StatementRequests, StatementStrategy, UsageSample,
+};
+pub use run::{Data, Run, RunOutput, UNLIMITED};
+pub use runner::{Observer, RunError, RunEvent, Runner, commands};
+pub use setting::Setting;
 
 /// All experiments, in the order of the papers.
-pub static EXPERIMENTS: [Experiment; 11] = [
-    pushdowndb::table1::EXPERIMENT,
-    pushdowndb::table2::EXPERIMENT,
-    pushdowndb::fig1::EXPERIMENT,
-    pushdowndb::fig4::EXPERIMENT,
-    pushdowndb::fig8::EXPERIMENT,
-    cheetah::theory::EXPERIMENT,
-    cheetah::fig5::EXPERIMENT,
-    cheetah::fig7::EXPERIMENT,
-    cheetah::fig8::EXPERIMENT,
-    icpe::fig4_5::EXPERIMENT,
-    icpe::date_dim::EXPERIMENT,
-];
+pub fn experiments() -> impl Iterator<Item = &'static Experiment> {
+    [pushdowndb::EXPERIMENTS, cheetah::EXPERIMENTS, icpe::EXPERIMENTS, ours::EXPERIMENTS]
+        .into_iter()
+        .flatten()
+}
 
 /// Returns the experiment with this id, such as `pushdowndb/fig1`.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Experiment> {
-    EXPERIMENTS.iter().find(|experiment| experiment.id == id)
+    experiments().find(|experiment| experiment.id == id)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
@@ -70,8 +78,8 @@ mod tests {
 
     #[test]
     fn an_experiment_decides_exactly_the_claims_that_name_it() {
-        for experiment in &EXPERIMENTS {
-            let outcome = experiment.run();
+        for experiment in experiments().filter(|it| it.is_computed()) {
+            let outcome = experiment.evaluate(&Setting::QUICK, &Results::default()).unwrap();
             let decided: Vec<&str> = outcome.verdicts.iter().map(|verdict| verdict.claim).collect();
             let named: Vec<&str> = claims()
                 .iter()
@@ -92,17 +100,44 @@ mod tests {
     }
 
     #[test]
+    fn the_runs_of_an_experiment_have_names_of_their_own() {
+        for (experiment, setting) in
+            experiments().flat_map(|it| [(it, Setting::QUICK), (it, Setting::FULL)])
+        {
+            let runs = experiment.runs(&setting);
+            assert_eq!(runs.is_empty(), experiment.is_computed(), "{}", experiment.id);
+            let names: BTreeSet<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+            assert_eq!(names.len(), runs.len(), "{}", experiment.id);
+            assert!(!commands(experiment, &setting).is_empty() || runs.is_empty());
+        }
+    }
+
+    /// Data sets of one name are the same in all experiments, so that each is made once.
+    #[test]
+    fn a_data_set_is_known_by_its_name() {
+        for setting in [Setting::QUICK, Setting::FULL] {
+            let mut all: BTreeMap<String, Data> = BTreeMap::new();
+            for data in experiments().flat_map(|it| it.runs(&setting)).flat_map(|run| run.data) {
+                let first = all.entry(data.name.clone()).or_insert_with(|| data.clone());
+                assert_eq!(*first, data);
+            }
+        }
+    }
+
+    #[test]
     fn an_experiment_is_found_by_its_id() {
-        let ids: BTreeSet<&str> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
-        assert_eq!(ids.len(), EXPERIMENTS.len());
-        assert!(EXPERIMENTS.iter().all(|it| find(it.id).is_some_and(|found| found.id == it.id)));
+        let ids: BTreeSet<&str> = experiments().map(|experiment| experiment.id).collect();
+        assert_eq!(ids.len(), experiments().count());
+        assert!(experiments().all(|it| find(it.id).is_some_and(|found| found.id == it.id)));
         assert!(find("pushdowndb/fig99").is_none());
     }
 
     /// A change of a constant or a formula that changes a verdict must be seen.
     #[test]
     fn the_claims_that_differ_are_these() {
-        let verdicts = EXPERIMENTS.iter().flat_map(|it| it.run().verdicts);
+        let computed = experiments().filter(|it| it.is_computed());
+        let verdicts = computed
+            .flat_map(|it| it.evaluate(&Setting::QUICK, &Results::default()).unwrap().verdicts);
         let differing: Vec<&str> = verdicts.filter(|it| !it.holds).map(|it| it.claim).collect();
         assert_eq!(differing, ["P11"]);
     }

@@ -3,6 +3,7 @@
 use sluicegate_costmodel::completion::{Figure, System};
 
 use super::{cases, table};
+use crate::experiment::Method;
 use crate::{Experiment, Outcome};
 
 /// The figure.
@@ -10,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     id: "cheetah/fig7",
     title: "Completion times by the size of the result, beside a switch that keeps the result",
     place: "Cheetah §8.2.4, Figure 7",
-    compute,
+    method: Method::Computed(compute),
 };
 
 fn compute() -> Outcome {

@@ -3,6 +3,7 @@
 use sluicegate_costmodel::completion::Figure;
 
 use super::{cases, table};
+use crate::experiment::Method;
 use crate::{Experiment, Outcome};
 
 /// The figure.
@@ -10,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     id: "cheetah/fig8",
     title: "Completion times behind links of 10 and 20 Gbit/s, by their parts",
     place: "Cheetah §8.2.3, Figure 8",
-    compute,
+    method: Method::Computed(compute),
 };
 
 fn compute() -> Outcome {

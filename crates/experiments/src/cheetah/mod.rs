@@ -8,7 +8,11 @@ pub mod theory;
 use sluicegate_costmodel::Provenance;
 use sluicegate_costmodel::completion::{Case, Completion, Figure, Testbed};
 
-use crate::Table;
+use crate::{Experiment, Table};
+
+/// The experiments of this paper.
+pub static EXPERIMENTS: &[Experiment] =
+    &[theory::EXPERIMENT, fig5::EXPERIMENT, fig7::EXPERIMENT, fig8::EXPERIMENT];
 
 /// Returns the points of a figure as a table.
 fn table(figure: Figure, cases: &[Case]) -> Table {

@@ -3,6 +3,7 @@
 use sluicegate_costmodel::Provenance;
 use sluicegate_costmodel::storage::{Device, Formula, Setup, Slots, Stage, StageGraph, estimate};
 
+use crate::experiment::Method;
 use crate::{Experiment, Outcome, Table};
 
 /// The worked example.
@@ -10,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     id: "icpe/fig4-5",
     title: "Six stages before and after a device takes their scans",
     place: "ICPE §5.2, Figures 4 and 5",
-    compute,
+    method: Method::Computed(compute),
 };
 
 /// Stages with their seconds of scan, filter and project, their other seconds, and the stages that they wait for. The

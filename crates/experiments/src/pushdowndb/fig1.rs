@@ -4,6 +4,7 @@ use sluicegate_costmodel::{Cost, HardwareProfile, Rows};
 
 use super::filter::Filter;
 use super::paper::{predicted, provenance, seconds};
+use crate::experiment::Method;
 use crate::{Experiment, Outcome, Table};
 
 /// The figure, predicted for the paper's client.
@@ -11,7 +12,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     id: "pushdowndb/fig1",
     title: "Time and cost of three filters by selectivity",
     place: "PushdownDB §IV-B, Figure 1",
-    compute,
+    method: Method::Computed(compute),
 };
 
 /// The powers of ten of the selectivities.

@@ -7,6 +7,7 @@ use sluicegate_costmodel::{
 };
 
 use super::paper::{OBJECTS, ORDERS, ORDERS_ROWS, predicted, provenance, seconds};
+use crate::experiment::Method;
 use crate::{Experiment, Outcome, Table};
 
 /// The figure, predicted for the paper's client and for one that reads as fast as its link.
@@ -14,7 +15,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     id: "pushdowndb/fig4",
     title: "Time of the Bloom join by false-positive rate, with a slow and a fast client",
     place: "PushdownDB §V-B3, Figure 4",
-    compute,
+    method: Method::Computed(compute),
 };
 
 const RATES: [f64; 6] = [0.0001, 0.001, 0.01, 0.1, 0.3, 0.5];

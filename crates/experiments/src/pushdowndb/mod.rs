@@ -10,3 +10,9 @@ mod filter;
 mod paper;
 pub mod table1;
 pub mod table2;
+
+use crate::Experiment;
+
+/// The experiments of this paper.
+pub static EXPERIMENTS: &[Experiment] =
+    &[table1::EXPERIMENT, table2::EXPERIMENT, fig1::EXPERIMENT, fig4::EXPERIMENT, fig8::EXPERIMENT];

@@ -2,6 +2,7 @@
 
 use sluicegate_costmodel::{PriceBook, Provenance};
 
+use crate::experiment::Method;
 use crate::{Experiment, Outcome, Table};
 
 /// The prices of the paper, beside those of the price book.
@@ -9,7 +10,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     id: "pushdowndb/table1",
     title: "The prices of storage, transfer, S3 Select, requests and the client",
     place: "PushdownDB §II-B, Table I (2018)",
-    compute,
+    method: Method::Computed(compute),
 };
 
 fn compute() -> Outcome {

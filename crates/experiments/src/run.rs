@@ -1,0 +1,173 @@
+//! A run: a command of `sluice` whose output an experiment evaluates.
+
+use serde::Serialize;
+
+/// A command of `sluice`, with the data and the store that it needs.
+///
+/// It runs in the folder of the evaluation. Each data set is a bucket there: `data/tpch/…` are the files of
+/// `s3://tpch/…`, and `tpch.sql` has the statements that define its tables.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Run {
+    /// The name of the run, unique in its experiment, such as `hybrid/theta=1.3`.
+    pub name: String,
+    /// The data sets that must be there.
+    pub data: Vec<Data>,
+    /// The link to the store; `None` if the run needs no store.
+    pub link: Option<&'static str>,
+    /// The command's arguments, without `sluice`.
+    pub arguments: Vec<String>,
+    /// The kind of output.
+    pub output: RunOutput,
+    /// True if the CPU time and the bytes of the command and of the store are sampled while it runs.
+    pub is_sampled: bool,
+}
+
+/// The kind of output that a run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum RunOutput {
+    /// JSON on stdout.
+    Json,
+    /// A [statement](crate::Statement) for each query of `sluice sql`, and the answers on stdout.
+    Statements,
+}
+
+/// A data set, made by `sluice generate` and the commands after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Data {
+    /// The name of its bucket. Data sets that differ have different names.
+    pub name: String,
+    /// The arguments of `sluice generate`, without the destination.
+    pub arguments: Vec<String>,
+    /// Commands of `sluice` that complete the data set, such as those that create indexes.
+    pub then: Vec<Vec<String>>,
+}
+
+/// A link that does not limit the store.
+pub const UNLIMITED: &str = "unlimited";
+
+impl Data {
+    /// A data set by the words of its `sluice generate` command.
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: &[&str]) -> Self {
+        Self { name: name.into(), arguments: owned(arguments), then: Vec::new() }
+    }
+
+    /// Adds a command that completes the data set.
+    #[must_use]
+    pub fn then(mut self, arguments: &[&str]) -> Self {
+        self.then.push(owned(arguments));
+        self
+    }
+
+    /// Returns the name of the file that defines its tables.
+    #[must_use]
+    pub fn definitions(&self) -> String {
+        format!("{}.sql", self.name)
+    }
+}
+
+impl Run {
+    /// A command without data or store that prints JSON.
+    #[must_use]
+    pub fn command(name: impl Into<String>, arguments: &[&str]) -> Self {
+        Self {
+            name: name.into(),
+            data: Vec::new(),
+            link: None,
+            arguments: owned(arguments),
+            output: RunOutput::Json,
+            is_sampled: false,
+        }
+    }
+
+    /// Queries over the tables of a data set, behind a link, each run `rounds` times after all others.
+    #[must_use]
+    pub fn sql(
+        name: impl Into<String>,
+        data: &Data,
+        link: &'static str,
+        settings: &[(&str, &str)],
+        queries: &[String],
+        rounds: usize,
+    ) -> Self {
+        let mut arguments = owned(&["sql", "--format", "csv", "-f"]);
+        arguments.push(data.definitions());
+        let mut add = |statement: String| arguments.extend(["-c".to_owned(), statement]);
+        for (setting, value) in settings {
+            add(format!("SET sluice.{setting} = '{value}'"));
+        }
+        for _ in 0..rounds.max(1) {
+            queries.iter().cloned().for_each(&mut add);
+        }
+        Self {
+            name: name.into(),
+            data: vec![data.clone()],
+            link: Some(link),
+            arguments,
+            output: RunOutput::Statements,
+            is_sampled: false,
+        }
+    }
+
+    /// Adds a data set.
+    #[must_use]
+    pub fn with_data(mut self, data: &Data) -> Self {
+        self.data.push(data.clone());
+        self
+    }
+
+    /// Runs it beside a store behind a link of this rate.
+    #[must_use]
+    pub const fn over(mut self, link: &'static str) -> Self {
+        self.link = Some(link);
+        self
+    }
+
+    /// Samples the CPU time and the bytes of the command and of the store.
+    #[must_use]
+    pub const fn sampled(mut self) -> Self {
+        self.is_sampled = true;
+        self
+    }
+
+    /// Returns the command as it would be typed into a shell.
+    #[must_use]
+    pub fn shell(&self) -> String {
+        shell(&self.arguments)
+    }
+}
+
+/// Returns a command of `sluice` as it would be typed into a shell.
+pub(crate) fn shell(arguments: &[String]) -> String {
+    let mut line = "sluice".to_owned();
+    for argument in arguments {
+        line.push(' ');
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+        if !argument.is_empty() && argument.chars().all(is_plain) {
+            line += argument;
+        } else {
+            line += &format!("'{}'", argument.replace('\'', "'\\''"));
+        }
+    }
+    line
+}
+
+fn owned(arguments: &[&str]) -> Vec<String> {
+    arguments.iter().map(|&it| it.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_typed_into_a_shell() {
+        let data = Data::new("tpch", &["tpch", "--scale", "0.1"]);
+        let queries = ["select 'it''s'".to_owned()];
+        let run = Run::sql("a", &data, UNLIMITED, &[("scan", "get")], &queries, 2);
+        let expected = "sluice sql --format csv -f tpch.sql -c 'SET sluice.scan = '\\''get'\\''' \
+            -c 'select '\\''it'\\'''\\''s'\\''' -c 'select '\\''it'\\'''\\''s'\\'''";
+        assert_eq!(run.shell(), expected);
+        assert_eq!(Run::command("b", &["switch", "theory"]).shell(), "sluice switch theory");
+    }
+}

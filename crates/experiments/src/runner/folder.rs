@@ -1,0 +1,225 @@
+//! The files of an evaluation.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::RunError;
+use crate::Record;
+use crate::run::{Data, Run};
+
+/// Changes when the form of the recorded outputs does.
+const VERSION: u32 = 1;
+
+/// A folder of an evaluation, locked by this process.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// The checksum of the program whose outputs are valid.
+    program: u64,
+    /// The locked file.
+    _lock: File,
+}
+
+/// A recorded output, with the key that it is valid for.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    key: String,
+    record: Record,
+}
+
+impl Folder {
+    /// Opens a folder and locks it.
+    pub(super) fn open(path: &Path, program: &Path) -> Result<Self, RunError> {
+        for folder in
+            [path.to_owned(), path.join("data"), path.join("results"), path.join("temporary")]
+        {
+            fs::create_dir_all(&folder).map_err(|error| at(&folder, error))?;
+        }
+        let path = path.canonicalize().map_err(|error| at(path, error))?;
+        let file = path.join("lock");
+        let lock = File::create(&file).map_err(|error| at(&file, error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Err(RunError::Busy(path)),
+            Err(fs::TryLockError::Error(error)) => return Err(at(&file, error)),
+        }
+        let program = checksum(program).map_err(|error| at(program, error))?;
+        Ok(Self { path, program, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the folder of the data sets, which the store serves.
+    pub(super) fn data(&self) -> PathBuf {
+        self.path.join("data")
+    }
+
+    /// Returns a file that the next run may overwrite.
+    pub(super) fn temporary(&self, name: &str) -> PathBuf {
+        self.path.join("temporary").join(name)
+    }
+
+    /// Returns the recorded output of a run; `None` if there is none, or if the program or the run has changed since.
+    pub(super) fn record(&self, experiment: &str, run: &Run) -> Result<Option<Record>, RunError> {
+        let path = self.results_of(experiment, run);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(at(&path, error)),
+        };
+        // A file of another version counts as none.
+        let kept: Option<Kept> = serde_json::from_str(&text).ok();
+        Ok(kept.filter(|kept| kept.key == self.key(run)).map(|kept| kept.record))
+    }
+
+    /// Records the output of a run.
+    pub(super) fn keep(
+        &self,
+        experiment: &str,
+        run: &Run,
+        record: &Record,
+    ) -> Result<(), RunError> {
+        let path = self.results_of(experiment, run);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
+        }
+        let kept = Kept { key: self.key(run), record: record.clone() };
+        let text = serde_json::to_string_pretty(&kept).map_err(|error| at(&path, error.into()))?;
+        self.replace(&path, &text)
+    }
+
+    /// Returns true if a data set is complete, and made by this program.
+    pub(super) fn has(&self, data: &Data) -> Result<bool, RunError> {
+        let path = self.mark_of(data);
+        match fs::read_to_string(&path) {
+            Ok(key) => Ok(key == self.key(data)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(at(&path, error)),
+        }
+    }
+
+    /// Removes a data set, or a part of one.
+    pub(super) fn forget(&self, data: &Data) -> Result<(), RunError> {
+        let (mark, folder) = (self.mark_of(data), self.data().join(&data.name));
+        for removed in [fs::remove_file(&mark), fs::remove_dir_all(&folder)] {
+            match removed {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(at(&folder, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a data set as complete.
+    pub(super) fn has_made(&self, data: &Data) -> Result<(), RunError> {
+        self.replace(&self.mark_of(data), &self.key(data))
+    }
+
+    fn results_of(&self, experiment: &str, run: &Run) -> PathBuf {
+        let name = format!("{}.json", file_name(&run.name));
+        self.path.join("results").join(experiment).join(name)
+    }
+
+    fn mark_of(&self, data: &Data) -> PathBuf {
+        self.path.join("results").join(format!("data-{}", file_name(&data.name)))
+    }
+
+    fn key(&self, of: &impl Serialize) -> String {
+        let text = serde_json::to_string(of).unwrap_or_default();
+        format!("{VERSION} {:016x} {:016x}", self.program, crc(text.as_bytes()))
+    }
+
+    /// Writes a file beside its place, and moves it there.
+    fn replace(&self, path: &Path, text: &str) -> Result<(), RunError> {
+        let temporary = self.temporary("written");
+        let written = File::create(&temporary)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&temporary, path));
+        written.map_err(|error| at(path, error))
+    }
+}
+
+/// Reads a text file.
+pub(super) fn read(path: &Path) -> Result<String, RunError> {
+    fs::read_to_string(path).map_err(|error| at(path, error))
+}
+
+pub(super) fn at(place: &Path, error: io::Error) -> RunError {
+    RunError::Io { place: place.display().to_string(), error }
+}
+
+/// Returns a name with only letters, digits, points, dashes, `=` and `_`, different for different names.
+fn file_name(name: &str) -> String {
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '=' | '_');
+    let kept: String = name.chars().map(|c| if is_kept(c) { c } else { '+' }).take(80).collect();
+    if kept == name { kept } else { format!("{kept}+{:08x}", crc(name.as_bytes()) >> 32) }
+}
+
+const CRC: crc_fast::CrcAlgorithm = crc_fast::CrcAlgorithm::Crc64Nvme;
+
+fn crc(bytes: &[u8]) -> u64 {
+    crc_fast::checksum(CRC, bytes)
+}
+
+/// Returns the checksum of a file.
+fn checksum(path: &Path) -> io::Result<u64> {
+    let (mut file, mut digest) = (File::open(path)?, crc_fast::Digest::new(CRC));
+    let mut block = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(digest.finalize()),
+            read => digest.update(&block[..read]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_valid_for_its_program_and_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        fs::write(&program, "1").unwrap();
+        let place = folder.path().join("evaluation");
+        let run = Run::command("a/b c", &["switch", "theory"]);
+        let record = Record { command: run.shell(), ..Record::default() };
+        let data = Data::new("tpch", &["tpch"]);
+        {
+            let opened = Folder::open(&place, &program).unwrap();
+            assert!(matches!(Folder::open(&place, &program), Err(RunError::Busy(_))));
+            assert_eq!(opened.record("x/y", &run).unwrap(), None);
+            opened.keep("x/y", &run, &record).unwrap();
+            assert_eq!(opened.record("x/y", &run).unwrap().as_ref(), Some(&record));
+            let other = Run { arguments: vec!["b".to_owned()], ..run.clone() };
+            assert_eq!(opened.record("x/y", &other).unwrap(), None);
+            assert_eq!(opened.record("x/z", &run).unwrap(), None);
+            assert!(!opened.has(&data).unwrap());
+            opened.has_made(&data).unwrap();
+            assert!(opened.has(&data).unwrap());
+            // A cut file counts as none.
+            fs::write(opened.results_of("x/y", &run), "{\"key").unwrap();
+            assert_eq!(opened.record("x/y", &run).unwrap(), None);
+            opened.keep("x/y", &run, &record).unwrap();
+        }
+        fs::write(&program, "2").unwrap();
+        let opened = Folder::open(&place, &program).unwrap();
+        assert_eq!(opened.record("x/y", &run).unwrap(), None);
+        assert!(!opened.has(&data).unwrap());
+    }
+
+    #[test]
+    fn names_of_files_differ_as_the_names_of_runs_do() {
+        assert_eq!(file_name("theta=1.3"), "theta=1.3");
+        assert_ne!(file_name("a/b"), file_name("a b"));
+        assert!(file_name("../x").starts_with("..+x+"));
+    }
+}

@@ -1,0 +1,276 @@
+//! Runs experiments with the command `sluice`, and keeps the output of each run.
+//!
+//! `folder` names the files of an evaluation and replaces them in one step. `child` runs a command, `store` is the
+//! process of a store, and `usage` samples both.
+
+mod child;
+mod folder;
+mod store;
+mod usage;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use self::child::{Finished, Surroundings};
+use self::folder::Folder;
+use self::store::StoreProcess;
+use crate::run::{Data, Run, RunOutput, shell};
+use crate::{Experiment, Record, Results, ResultsError, Setting, UNLIMITED};
+
+/// The reason why an experiment has no outcome.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A command failed. Its last words follow it.
+    #[error("`{command}` failed: {words}")]
+    Command {
+        /// The command, as it would be typed into a shell.
+        command: String,
+        /// The end of what it wrote to stderr.
+        words: String,
+    },
+    /// The user stopped the evaluation.
+    #[error("stopped")]
+    Stopped,
+    /// Another process uses the folder.
+    #[error("another process evaluates in {0}")]
+    Busy(PathBuf),
+    /// A file or a process could not be used.
+    #[error("{place}: {error}")]
+    Io {
+        /// The file or the command.
+        place: String,
+        /// The reason.
+        error: io::Error,
+    },
+    /// The output of a run is not as expected.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+}
+
+/// What a runner is about to do, or has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEvent<'a> {
+    /// A data set is made.
+    Generates(&'a str),
+    /// A run begins.
+    Begins {
+        /// The experiment's id.
+        experiment: &'a str,
+        /// The run's name.
+        run: &'a str,
+    },
+    /// A run has ended, or its output was there already.
+    Ended {
+        /// True if the output was there already.
+        is_reused: bool,
+    },
+}
+
+/// An observer of a runner, which may also stop it.
+pub trait Observer {
+    /// Called before and after each step.
+    fn event(&mut self, event: RunEvent<'_>);
+    /// Returns true if the runner should stop. It asks about a hundred times a second.
+    fn is_stopped(&mut self) -> bool;
+}
+
+/// Runs experiments in a folder.
+///
+/// The folder has the data sets, the output of each run and a file that only one runner locks. The output of a run is
+/// valid for the program, the command, the data and the link that it came from. Files are replaced in one step, so a
+/// runner that is killed loses no more than its current run.
+pub struct Runner<'a> {
+    folder: Folder,
+    surroundings: Surroundings,
+    setting: Setting,
+    store: Option<StoreProcess>,
+    observer: &'a mut dyn Observer,
+}
+
+impl fmt::Debug for Runner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runner")
+            .field("folder", &self.folder)
+            .field("setting", &self.setting)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Runner<'a> {
+    /// Prepares to run in a folder with this program, which is `sluice`. The folder is made if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be used, or another runner uses it.
+    pub fn new(
+        program: &Path,
+        folder: &Path,
+        setting: Setting,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, RunError> {
+        let folder = Folder::open(folder, program)?;
+        let surroundings = Surroundings::new(program, folder.path())?;
+        Ok(Self { folder, surroundings, setting, store: None, observer })
+    }
+
+    /// Runs an experiment's commands, except those whose output is there.
+    ///
+    /// # Errors
+    ///
+    /// If a command fails or the observer stops it.
+    pub fn run(&mut self, experiment: &Experiment) -> Result<Results, RunError> {
+        let mut results = Results::default();
+        for run in experiment.runs(&self.setting) {
+            let record = match self.folder.record(experiment.id, &run)? {
+                Some(record) => {
+                    self.observer.event(RunEvent::Ended { is_reused: true });
+                    record
+                }
+                None => {
+                    let record = self.run_now(experiment, &run)?;
+                    self.folder.keep(experiment.id, &run, &record)?;
+                    self.observer.event(RunEvent::Ended { is_reused: false });
+                    record
+                }
+            };
+            results.insert(run.name, record);
+        }
+        Ok(results)
+    }
+
+    /// Returns the number of an experiment's runs whose output is not there.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub fn missing(&self, experiment: &Experiment) -> Result<usize, RunError> {
+        let mut missing = 0;
+        for run in experiment.runs(&self.setting) {
+            missing += usize::from(self.folder.record(experiment.id, &run)?.is_none());
+        }
+        Ok(missing)
+    }
+
+    fn run_now(&mut self, experiment: &Experiment, run: &Run) -> Result<Record, RunError> {
+        for data in &run.data {
+            self.make(data)?;
+        }
+        self.observer.event(RunEvent::Begins { experiment: experiment.id, run: &run.name });
+        if let Some(link) = run.link {
+            self.serve(link)?;
+        }
+        let statistics = self.folder.temporary("statistics.json");
+        let mut arguments = run.arguments.clone();
+        if run.output == RunOutput::Statements {
+            arguments.push("--stats-json".to_owned());
+            arguments.push(statistics.display().to_string());
+        }
+        let sampled = run.is_sampled.then(|| self.store.as_ref().and_then(StoreProcess::id));
+        let started = Instant::now();
+        let Finished { stdout, usage } = self.execute(&arguments, sampled)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let parse = |text: &str| -> Result<Value, RunError> {
+            serde_json::from_str(text).map_err(|error| RunError::Command {
+                command: run.shell(),
+                words: format!("its output is no JSON: {error}"),
+            })
+        };
+        let (output, answers) = match run.output {
+            RunOutput::Json => (parse(&stdout)?, String::new()),
+            RunOutput::Statements => {
+                let text = folder::read(&statistics)?;
+                let lines: Result<Vec<Value>, _> = text.lines().map(parse).collect();
+                (Value::Array(lines?), first_bytes(&stdout, MOST_ANSWERS).to_owned())
+            }
+        };
+        Ok(Record { command: run.shell(), seconds, output, answers, usage })
+    }
+
+    /// Makes a data set, unless it is there.
+    fn make(&mut self, data: &Data) -> Result<(), RunError> {
+        if self.folder.has(data)? {
+            return Ok(());
+        }
+        self.observer.event(RunEvent::Generates(&data.name));
+        self.folder.forget(data)?;
+        self.serve(UNLIMITED)?;
+        let mut generate = vec!["generate".to_owned()];
+        generate.extend(data.arguments.iter().cloned());
+        let (place, definitions) = (format!("s3://{}", data.name), data.definitions());
+        generate.extend(["--to".to_owned(), place, "--ddl".to_owned(), definitions]);
+        self.execute(&generate, None)?;
+        for command in &data.then {
+            self.execute(command, None)?;
+        }
+        self.folder.has_made(data)
+    }
+
+    /// Serves the data behind a link, by another process than before if the link is another one.
+    fn serve(&mut self, link: &'static str) -> Result<(), RunError> {
+        if !self.store.as_mut().is_some_and(|store| store.link == link && store.is_running()) {
+            self.store = None;
+            self.store = Some(StoreProcess::start(&self.surroundings, &self.folder.data(), link)?);
+        }
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        arguments: &[String],
+        sampled: Option<Option<u32>>,
+    ) -> Result<Finished, RunError> {
+        let endpoint = self.store.as_ref().map(|store| store.endpoint.as_str());
+        let outputs = [self.folder.temporary("stdout"), self.folder.temporary("stderr")];
+        let observer = &mut *self.observer;
+        self.surroundings.execute(arguments, endpoint, &outputs, sampled, || observer.is_stopped())
+    }
+}
+
+/// The greatest number of bytes of answers that are kept.
+const MOST_ANSWERS: usize = 1 << 16;
+
+/// Returns the first bytes of a text, to the end of a character.
+fn first_bytes(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
+}
+
+/// Returns the end of what a command wrote to stderr.
+fn last_words(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(6)..].join("; ")
+}
+
+/// Returns the commands that make the data sets and the outputs of an experiment, in order.
+#[must_use]
+pub fn commands(experiment: &Experiment, setting: &Setting) -> Vec<String> {
+    let mut seen: BTreeMap<String, ()> = BTreeMap::new();
+    let mut commands = Vec::new();
+    let mut add = |command: String| {
+        if seen.insert(command.clone(), ()).is_none() {
+            commands.push(command);
+        }
+    };
+    for run in experiment.runs(setting) {
+        for data in &run.data {
+            let mut generate = vec!["generate".to_owned()];
+            generate.extend(data.arguments.iter().cloned());
+            add(format!(
+                "{} --to s3://{} --ddl {}",
+                shell(&generate),
+                data.name,
+                data.definitions()
+            ));
+            data.then.iter().for_each(|command| add(shell(command)));
+        }
+        add(run.shell());
+    }
+    commands
+}
