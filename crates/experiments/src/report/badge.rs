@@ -6,7 +6,9 @@ use crate::{ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Paper};
 /// Writes the state of a claim, as a symbol and a word.
 pub(super) fn badge(html: &mut Markup, state: ClaimState) {
     html.raw(match state {
-        ClaimState::Holds => "<span class=\"badge holds\"><i aria-hidden=\"true\">✓</i> holds</span>",
+        ClaimState::Holds => {
+            "<span class=\"badge holds\"><i aria-hidden=\"true\">✓</i> holds</span>"
+        }
         ClaimState::Differs => {
             "<span class=\"badge differs\"><i aria-hidden=\"true\">≠</i> differs</span>"
         }
@@ -30,6 +32,17 @@ pub(super) fn published(html: &mut Markup, verdict: &ClaimVerdict<'_>) {
 /// Writes a link to a claim in the index.
 pub(super) fn link(html: &mut Markup, id: &str) {
     html.raw("<a class=\"id\" href=\"#").text(id).raw("\">").text(id).raw("</a>");
+}
+
+/// Writes the note of a verdict, if there is one.
+pub(super) fn note(html: &mut Markup, verdict: &ClaimVerdict<'_>) {
+    if let Some(note) = verdict.note {
+        html.raw("<p class=\"note\">").raw(match verdict.state {
+            ClaimState::Differs => "Why: ",
+            _ => "Note: ",
+        });
+        html.text(note).raw("</p>");
+    }
 }
 
 /// Draws the counts as a bar. It repeats numbers that are beside it.

@@ -24,10 +24,7 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
         ("Command", input.command.clone()),
         (
             "Experiments",
-            format!(
-                "{}, of which {computed} are computed and the others run sluice",
-                input.experiments.len()
-            ),
+            format!("{computed} are computed, {} run sluice", input.experiments.len() - computed),
         ),
     ] {
         html.raw("<div><dt>").raw(name).raw("<dd>").text(value).raw("</div>\n");
@@ -68,7 +65,11 @@ fn missing(html: &mut Markup, report: &Report<'_>) {
 }
 
 fn entry(html: &mut Markup, it: &ReportedExperiment) {
-    html.raw("<li><a href=\"#").text(it.experiment.id).raw("\">").text(it.experiment.id).raw("</a>: ");
+    html.raw("<li><a href=\"#")
+        .text(it.experiment.id)
+        .raw("\">")
+        .text(it.experiment.id)
+        .raw("</a>: ");
     match &it.result {
         ReportedResult::Failed(reason) => html.text(reason),
         ReportedResult::NotRun | ReportedResult::Outcome(_) => html.raw("not run"),
