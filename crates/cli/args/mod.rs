@@ -218,6 +218,9 @@ pub(crate) struct SqlArgs {
     /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Write the requests, bytes, cost, prediction and strategies of each statement to a file, a line of JSON each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stats_json: Option<PathBuf>,
     /// Open a prompt after the statements of -f and -c
     #[arg(long, short)]
     pub(crate) interactive: bool,

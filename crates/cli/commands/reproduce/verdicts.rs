@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use sluicegate_experiments::{Claim, ClaimClass, ClaimSource, Experiment, Outcome};
+use sluicegate_experiments::{Claim, ClaimClass, ClaimSource};
+
+use super::Concluded;
 
 pub(super) const HEADER: [&str; 8] =
     ["claim", "verdict", "published", "found", "class", "experiment", "text", "note"];
@@ -36,12 +38,10 @@ impl ClaimState {
     }
 }
 
-/// Returns the verdict on a claim by these outcomes.
-pub(super) fn verdict_of<'a>(
-    claim: &'a Claim,
-    outcomes: &'a [(&Experiment, Outcome)],
-) -> ClaimVerdict<'a> {
-    let verdicts = outcomes.iter().flat_map(|(_, outcome)| &outcome.verdicts);
+/// Returns the verdict on a claim by these experiments.
+pub(super) fn verdict_of<'a>(claim: &'a Claim, concluded: &'a [Concluded]) -> ClaimVerdict<'a> {
+    let outcomes = concluded.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
+    let verdicts = outcomes.flat_map(|outcome| &outcome.verdicts);
     let decided = verdicts.into_iter().find(|verdict| verdict.claim == claim.id);
     let state = match decided {
         Some(verdict) if verdict.holds => ClaimState::Holds,

@@ -86,24 +86,22 @@ pub trait Observer {
 /// The folder has the data sets, the output of each run and a file that only one runner locks. The output of a run is
 /// valid for the program, the command, the data and the link that it came from. Files are replaced in one step, so a
 /// runner that is killed loses no more than its current run.
-pub struct Runner<'a> {
+pub struct Runner<O> {
     folder: Folder,
     surroundings: Surroundings,
     setting: Setting,
     store: Option<StoreProcess>,
-    observer: &'a mut dyn Observer,
+    observer: O,
 }
 
-impl fmt::Debug for Runner<'_> {
+impl<O> fmt::Debug for Runner<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runner")
-            .field("folder", &self.folder)
-            .field("setting", &self.setting)
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("Runner");
+        shown.field("folder", &self.folder).field("setting", &self.setting).finish_non_exhaustive()
     }
 }
 
-impl<'a> Runner<'a> {
+impl<O: Observer> Runner<O> {
     /// Prepares to run in a folder with this program, which is `sluice`. The folder is made if it is missing.
     ///
     /// # Errors
@@ -113,11 +111,16 @@ impl<'a> Runner<'a> {
         program: &Path,
         folder: &Path,
         setting: Setting,
-        observer: &'a mut dyn Observer,
+        observer: O,
     ) -> Result<Self, RunError> {
         let folder = Folder::open(folder, program)?;
         let surroundings = Surroundings::new(program, folder.path())?;
         Ok(Self { folder, surroundings, setting, store: None, observer })
+    }
+
+    /// Returns the observer.
+    pub const fn observer(&mut self) -> &mut O {
+        &mut self.observer
     }
 
     /// Runs an experiment's commands, except those whose output is there.
@@ -228,7 +231,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Finished, RunError> {
         let endpoint = self.store.as_ref().map(|store| store.endpoint.as_str());
         let outputs = [self.folder.temporary("stdout"), self.folder.temporary("stderr")];
-        let observer = &mut *self.observer;
+        let observer = &mut self.observer;
         self.surroundings.execute(arguments, endpoint, &outputs, sampled, || observer.is_stopped())
     }
 }
