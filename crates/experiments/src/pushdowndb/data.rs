@@ -14,6 +14,14 @@ fn generated(name: &str, set: &str, size: f64, more: &[&str]) -> Data {
     Data::new(name, &arguments)
 }
 
+/// The scale factor of [`all_of_tpch`].
+pub(super) const ALL_SCALE: f64 = 0.05;
+
+/// All eight tables of TPC-H.
+pub(super) fn all_of_tpch() -> Data {
+    generated("pushdowndb-sizes", "tpch", ALL_SCALE, &[])
+}
+
 /// The tables of TPC-H that the ten items of Figure 10 read, four objects each.
 pub(super) fn tpch(setting: &Setting) -> Data {
     let tables = ["--tables", "customer,lineitem,orders,part", "--objects", "4"];
@@ -27,7 +35,7 @@ pub(super) fn tpch_parquet(setting: &Setting) -> Data {
     generated("pushdowndb-tpch-parquet", "tpch", setting.scale, &more)
 }
 
-/// lineitem with an index of the column that is filtered.
+/// lineitem with indexes of the columns that are filtered.
 pub(super) fn indexed(setting: &Setting) -> Data {
     let name = "pushdowndb-indexed";
     let more = ["--tables", "lineitem", "--objects", "4"];
@@ -58,10 +66,21 @@ pub(super) fn customers() -> Data {
     generated("pushdowndb-customers", "tpch", 1.0, &["--tables", "customer"])
 }
 
+/// The scale factor of [`groups`].
+pub(super) fn group_scale(setting: &Setting) -> f64 {
+    setting.scale.min(0.25)
+}
+
 /// The tables of the group-bys.
 pub(super) fn groups(setting: &Setting) -> Data {
     let more = ["--tables", "skewed,uniform", "--objects", "4"];
-    generated("pushdowndb-groups", "pushdowndb", setting.scale, &more)
+    generated("pushdowndb-groups", "pushdowndb", group_scale(setting), &more)
+}
+
+/// The table of Figure 10's group-by as Parquet.
+pub(super) fn groups_parquet(setting: &Setting) -> Data {
+    let more = ["--tables", "skewed", "--objects", "4", "--format", "parquet"];
+    generated("pushdowndb-groups-parquet", "pushdowndb", group_scale(setting), &more)
 }
 
 /// The scale factor of [`floats`].

@@ -29,7 +29,7 @@ const SLOWER: f64 = 1.5;
 const DENSITY: f64 = 1.54e-5;
 
 /// Returns a filter that about this share of lineitem's rows passes.
-fn query(power: i32) -> String {
+pub(super) fn query(power: i32) -> String {
     const FROM: f64 = 33_353.10;
     let to = FROM + 10_f64.powi(power) / DENSITY;
     format!("select * from lineitem where l_extendedprice between {FROM:.2} and {to:.2}")
@@ -156,4 +156,25 @@ fn predict() -> Outcome {
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change of a constant or a formula that changes a verdict must be seen.
+    #[test]
+    fn the_predicted_claims_that_differ_are_these() {
+        let outcome = predict();
+        let differing: Vec<&str> =
+            outcome.verdicts.iter().filter(|it| !it.holds).map(|it| it.claim).collect();
+        assert_eq!(differing, ["P11"]);
+        assert!(outcome.verdicts.iter().all(|it| it.holds || it.note.is_some()));
+    }
+
+    #[test]
+    fn wider_filters_pass_more_rows() {
+        assert!(query(-7).ends_with("between 33353.10 and 33353.11"), "{}", query(-7));
+        assert!(query(-2).ends_with("between 33353.10 and 34002.45"), "{}", query(-2));
+    }
 }

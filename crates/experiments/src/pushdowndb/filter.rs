@@ -74,7 +74,7 @@ impl Filter {
 }
 
 /// Returns a phase that takes so many seconds of a resource.
-fn used(name: &'static str, seconds: f64) -> Steps {
+pub(super) fn used(name: &'static str, seconds: f64) -> Steps {
     let of = ResourceUse { resource: Resource::new(name), amount: seconds, per_second: 1.0 };
     Phase { name, uses: vec![of], ..Phase::default() }.into()
 }
