@@ -28,6 +28,7 @@ pub mod icpe;
 pub mod markup;
 pub mod ours;
 pub mod pushdowndb;
+mod report;
 mod results;
 mod run;
 mod runner;
@@ -37,6 +38,7 @@ mod verdict;
 pub use chart::Chart;
 pub use claim::{Claim, ClaimClass, ClaimSource, Paper, claims};
 pub use experiment::{Experiment, Outcome, Table, Verdict};
+pub use report::{Machine, ReportInput, ReportedExperiment, ReportedResult, report};
 pub use results::{
     Record, Repeated, Results, ResultsError, Statement, StatementBytes, StatementDollars,
     StatementPrediction, StatementRequests, StatementStrategy, UsageSample,

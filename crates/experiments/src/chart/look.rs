@@ -15,8 +15,8 @@ pub(super) struct Colour {
 pub(super) const COLOURS: [Colour; 8] = [
     Colour { class: "c0", light: "#003ea2", dark: "#7ca2f0" },
     Colour { class: "c1", light: "#b57700", dark: "#c59318" },
-    Colour { class: "c2", light: "#00a779", dark: "#54f1a9" },
-    Colour { class: "c3", light: "#a5277e", dark: "#f12092" },
+    Colour { class: "c2", light: "#00a779", dark: "#4fdba0" },
+    Colour { class: "c3", light: "#a5277e", dark: "#ec3f9d" },
     Colour { class: "c4", light: "#bb353d", dark: "#cb6257" },
     Colour { class: "c5", light: "#7d92c8", dark: "#c8f6fa" },
     Colour { class: "c6", light: "#374100", dark: "#eef255" },

@@ -83,7 +83,9 @@ impl Scale {
         values.sort_by(f64::total_cmp);
         values.dedup();
         if (2..=8).contains(&values.len()) && self.kind != Kind::Linear {
-            self.ticks = values.into_iter().map(|it| (it, number(it))).collect();
+            let is_power = |it: &f64| *it > 0.0 && (it.log10() - it.log10().round()).abs() < 1e-9;
+            let label = if values.iter().all(is_power) { power } else { number };
+            self.ticks = values.into_iter().map(|it| (it, label(it))).collect();
         }
         self
     }
