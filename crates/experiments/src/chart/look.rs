@@ -206,9 +206,7 @@ mod tests {
                 let of = luminance(theme(colour));
                 let contrast = (of.max(page) + 0.05) / (of.min(page) + 0.05);
                 assert!(contrast >= 3.0, "{colour:?} {contrast}");
-                for (other, by) in
-                    COLOURS[..at].iter().flat_map(|it| VISIONS.map(|by| (it, by)))
-                {
+                for (other, by) in COLOURS[..at].iter().flat_map(|it| VISIONS.map(|by| (it, by))) {
                     let [a, b] = [colour, other].map(|it| seen(theme(it), by));
                     let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
                     assert!(apart > 20.0, "{colour:?} {other:?} {apart}");

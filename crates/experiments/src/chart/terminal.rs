@@ -107,7 +107,8 @@ fn drawn_tasks(tasks: &[Task]) -> Vec<String> {
     let columns = (SIZE.0 - NAMES) as f64;
     let place = |at: f64| if end > 0.0 { (at / end * columns).round() as usize } else { 0 };
     let row = |task: &Task| {
-        let name: String = format!("{} {}", task.name, task.series).chars().take(NAMES - 1).collect();
+        let name: String =
+            format!("{} {}", task.name, task.series).chars().take(NAMES - 1).collect();
         let [from, to] = task.span.map(place);
         let mark = if task.is_critical { "=" } else { "-" };
         let bar = mark.repeat(to.saturating_sub(from).max(1));
@@ -127,8 +128,7 @@ fn drawn_map(map: &StrategyMap) -> Vec<String> {
     let letter = |at: usize| char::from_u32('A' as u32 + at as u32).unwrap_or('?');
     let row = |(y, best): (&f64, &Vec<String>)| {
         let places = best.iter().map(|name| names.iter().position(|it| it == name));
-        let letters: String =
-            places.flat_map(|it| [letter(it.unwrap_or_default()), ' ']).collect();
+        let letters: String = places.flat_map(|it| [letter(it.unwrap_or_default()), ' ']).collect();
         format!("{:NAMES$}{}", y.to_string(), letters.trim_end())
     };
     let mut rows: Vec<String> = map.y.iter().zip(&map.best).map(row).rev().collect();
@@ -142,7 +142,9 @@ fn drawn_map(map: &StrategyMap) -> Vec<String> {
 fn titled(chart: &Chart, rows: &[String]) -> String {
     match rows.is_empty() {
         true => String::new(),
-        false => format!("{}\n\n{}\n{:NAMES$}{}\n", chart.title, rows.join("\n"), "", chart.x.title),
+        false => {
+            format!("{}\n\n{}\n{:NAMES$}{}\n", chart.title, rows.join("\n"), "", chart.x.title)
+        }
     }
 }
 

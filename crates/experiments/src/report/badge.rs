@@ -6,7 +6,9 @@ use crate::{ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Paper};
 /// Writes the state of a claim, as a symbol and a word.
 pub(super) fn badge(html: &mut Markup, state: ClaimState) {
     html.raw(match state {
-        ClaimState::Holds => "<span class=\"badge holds\"><i aria-hidden=\"true\">✓</i> holds</span>",
+        ClaimState::Holds => {
+            "<span class=\"badge holds\"><i aria-hidden=\"true\">✓</i> holds</span>"
+        }
         ClaimState::Differs => {
             "<span class=\"badge differs\"><i aria-hidden=\"true\">≠</i> differs</span>"
         }

@@ -10,8 +10,12 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
     html.raw("<section id=\"claims\" class=\"page\" aria-labelledby=\"claims-title\">\n");
     html.raw("<h1 id=\"claims-title\">All claims</h1>\n<p>").text(report.counts()).raw(".</p>\n");
     filters(html);
-    html.raw("<div class=\"claims-head\" aria-hidden=\"true\"><span>Claim</span><span>Statement</span>");
-    html.raw("<span>Paper</span><span>Ours</span><span>Verdict</span></div>\n<ol class=\"claims\">\n");
+    html.raw(
+        "<div class=\"claims-head\" aria-hidden=\"true\"><span>Claim</span><span>Statement</span>",
+    );
+    html.raw(
+        "<span>Paper</span><span>Ours</span><span>Verdict</span></div>\n<ol class=\"claims\">\n",
+    );
     report.verdicts.iter().for_each(|verdict| claim(html, report, verdict));
     html.raw("</ol>\n<p class=\"nothing\" hidden>No claim matches.</p>\n</section>\n");
 }
@@ -19,9 +23,15 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
 fn filters(html: &mut Markup) {
     html.raw("<form class=\"filters\" hidden role=\"search\" aria-label=\"Claims\">");
     html.raw("<label>Search <input type=\"search\" name=\"text\" placeholder=\"Bloom, 6.7, P38 …\" autocomplete=\"off\"></label>");
-    select(html, "Paper", "paper", [Paper::PushdownDb, Paper::Cheetah, Paper::Icpe].map(short_name));
+    select(
+        html,
+        "Paper",
+        "paper",
+        [Paper::PushdownDb, Paper::Cheetah, Paper::Icpe].map(short_name),
+    );
     select(html, "Verdict", "verdict", ClaimState::ALL.map(ClaimState::name));
-    let classes = [ClaimClass::Counted, ClaimClass::Measured, ClaimClass::Modelled, ClaimClass::External];
+    let classes =
+        [ClaimClass::Counted, ClaimClass::Measured, ClaimClass::Modelled, ClaimClass::External];
     select(html, "Evidence", "class", classes.map(ClaimClass::name));
     html.raw("<button type=\"reset\">Show all</button><p role=\"status\"></p></form>\n");
 }
@@ -32,7 +42,11 @@ fn select<const COUNT: usize>(
     name: &'static str,
     values: [&'static str; COUNT],
 ) {
-    html.raw("<label>").raw(title).raw(" <select name=\"").raw(name).raw("\"><option value=\"\">any</option>");
+    html.raw("<label>")
+        .raw(title)
+        .raw(" <select name=\"")
+        .raw(name)
+        .raw("\"><option value=\"\">any</option>");
     for value in values {
         html.raw("<option>").raw(value).raw("</option>");
     }

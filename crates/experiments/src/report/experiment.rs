@@ -27,7 +27,9 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>, it: &ReportedExperim
             }
         }
         ReportedResult::Failed(reason) => {
-            html.raw("<p class=\"missing\"><strong>It failed:</strong> ").text(reason).raw("</p>\n");
+            html.raw("<p class=\"missing\"><strong>It failed:</strong> ")
+                .text(reason)
+                .raw("</p>\n");
             verdicts(html, report, id);
         }
         ReportedResult::NotRun => {
@@ -88,7 +90,9 @@ fn shown_commands(html: &mut Markup, report: &Report<'_>, it: &ReportedExperimen
     if !runs.is_empty() {
         html.raw(" It runs the others, beside a store.");
     }
-    html.raw("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Commands of ");
+    html.raw(
+        "</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Commands of ",
+    );
     html.text(it.experiment.title).raw("\"><pre>");
     all.extend(runs);
     html.text(all.join("\n")).raw("</pre></div></details>\n");

@@ -68,7 +68,11 @@ fn missing(html: &mut Markup, report: &Report<'_>) {
 }
 
 fn entry(html: &mut Markup, it: &ReportedExperiment) {
-    html.raw("<li><a href=\"#").text(it.experiment.id).raw("\">").text(it.experiment.id).raw("</a>: ");
+    html.raw("<li><a href=\"#")
+        .text(it.experiment.id)
+        .raw("\">")
+        .text(it.experiment.id)
+        .raw("</a>: ");
     match &it.result {
         ReportedResult::Failed(reason) => html.text(reason),
         ReportedResult::NotRun | ReportedResult::Outcome(_) => html.raw("not run"),

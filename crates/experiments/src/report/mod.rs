@@ -140,7 +140,8 @@ fn head(html: &mut Markup) {
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     html.raw("<meta name=\"color-scheme\" content=\"light dark\">");
     html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"");
-    html.text(policy::policy(SCRIPT)).raw("\">\n<title>Three papers, reproduced</title>\n<style>\n");
+    html.text(policy::policy(SCRIPT))
+        .raw("\">\n<title>Three papers, reproduced</title>\n<style>\n");
     html.raw(":root{").text(variables(false)).raw("}\n");
     html.raw("@media screen and (prefers-color-scheme:dark){:root:not([data-theme=light]){");
     html.text(variables(true)).raw("}}\n@media screen{:root[data-theme=dark]{");

@@ -24,7 +24,9 @@ fn lead(html: &mut Markup, report: &Report<'_>) {
     let counts = report.counts();
     let decided = counts.of(ClaimState::Holds) + counts.of(ClaimState::Differs);
     html.raw("<p class=\"lead\">The papers make <strong>").text(counts.total());
-    html.raw(" claims</strong>. We tested ").text(decided).raw(" of them with <code>sluice</code>: <strong>");
+    html.raw(" claims</strong>. We tested ")
+        .text(decided)
+        .raw(" of them with <code>sluice</code>: <strong>");
     html.text(counts.of(ClaimState::Holds)).raw(" hold</strong> and <strong>");
     html.text(counts.of(ClaimState::Differs)).raw(" differ</strong>. ");
     html.text(counts.of(ClaimState::External));
@@ -40,7 +42,9 @@ fn lead(html: &mut Markup, report: &Report<'_>) {
         false => "Full evaluation",
     });
     html.raw(" at TPC-H scale factor ").text(setting.scale).raw(", ").text(&report.input.date);
-    html.raw(", sluice ").text(&report.input.version).raw(". <a href=\"#method\">Machine and method</a></p>\n");
+    html.raw(", sluice ")
+        .text(&report.input.version)
+        .raw(". <a href=\"#method\">Machine and method</a></p>\n");
 }
 
 fn counts(html: &mut Markup, report: &Report<'_>) {

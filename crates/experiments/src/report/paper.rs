@@ -9,7 +9,11 @@ use crate::{ClaimCounts, ClaimState};
 
 pub(super) fn write(html: &mut Markup, report: &Report<'_>, about: &About) {
     html.raw("<section id=\"").raw(about.page).raw("\" class=\"page\" aria-labelledby=\"");
-    html.raw(about.page).raw("-title\">\n<h1 id=\"").raw(about.page).raw("-title\">").raw(about.name);
+    html.raw(about.page)
+        .raw("-title\">\n<h1 id=\"")
+        .raw(about.page)
+        .raw("-title\">")
+        .raw(about.name);
     html.raw("</h1>\n<p class=\"about\">").raw(about.citation).raw("</p>\n<p class=\"lead\">");
     html.raw(about.idea).raw("</p>\n");
     let counts: ClaimCounts = report.of(about.paper).collect();

@@ -1,8 +1,8 @@
 //! Tables with their CSV files.
 
+use crate::Table;
 use crate::chart::{Chart, Line, Marks, PointSeries, Task};
 use crate::markup::Markup;
-use crate::Table;
 
 /// Tables of at most this many rows are open.
 const OPEN_ROWS: usize = 16;
@@ -47,7 +47,8 @@ fn cells(chart: &Chart) -> Cells<'_> {
                 row.extend(numbers.iter().map(f64::to_string));
                 row
             };
-            let rows = lines.iter().flat_map(|line| line.points.iter().map(move |it| row(line, it)));
+            let rows =
+                lines.iter().flat_map(|line| line.points.iter().map(move |it| row(line, it)));
             (columns, rows.collect())
         }
         Marks::Bars { parts, bars, .. } => {
@@ -98,7 +99,8 @@ fn source(is_published: bool) -> String {
 
 impl Cells<'_> {
     fn write(&self, html: &mut Markup, file: &str) {
-        html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"").text(self.title);
+        html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"")
+            .text(self.title);
         html.raw("\"><table><thead><tr>");
         let numeric: Vec<bool> = (0..self.columns.len()).map(|at| self.is_numeric(at)).collect();
         for (column, is_numeric) in self.columns.iter().zip(&numeric) {
@@ -130,8 +132,11 @@ impl Cells<'_> {
     /// Returns true if the cells of a column are numbers, perhaps with a unit, or empty.
     fn is_numeric(&self, column: usize) -> bool {
         let starts = |cell: &String| {
-            let mut characters = cell.trim_start_matches(['-', '−', '+', '$', '<', '≥', '≤', ' ']).chars();
-            cell.is_empty() || cell == "–" || characters.next().is_some_and(|it| it.is_ascii_digit())
+            let mut characters =
+                cell.trim_start_matches(['-', '−', '+', '$', '<', '≥', '≤', ' ']).chars();
+            cell.is_empty()
+                || cell == "–"
+                || characters.next().is_some_and(|it| it.is_ascii_digit())
         };
         let short = |cell: &String| cell.chars().count() <= 16;
         self.rows.iter().filter_map(|row| row.get(column)).all(|it| starts(it) && short(it))
@@ -181,7 +186,8 @@ mod tests {
 
     #[test]
     fn a_csv_file_has_a_line_for_each_row() {
-        let rows = vec![vec!["a,b".to_owned(), "1".to_owned()], vec!["\"".to_owned(), String::new()]];
+        let rows =
+            vec![vec!["a,b".to_owned(), "1".to_owned()], vec!["\"".to_owned(), String::new()]];
         let cells = Cells { title: "t", columns: vec!["name", "x"], rows };
         assert_eq!(cells.csv(), "name,x\r\n\"a,b\",1\r\n\"\"\"\",\r\n");
         assert!(cells.is_numeric(1) && !cells.is_numeric(0));
@@ -193,7 +199,11 @@ mod tests {
         for chart in examples() {
             let cells = cells(&chart);
             assert!(!cells.rows.is_empty(), "{}", chart.title);
-            assert!(cells.rows.iter().all(|row| row.len() == cells.columns.len()), "{}", chart.title);
+            assert!(
+                cells.rows.iter().all(|row| row.len() == cells.columns.len()),
+                "{}",
+                chart.title
+            );
         }
     }
 }

@@ -43,7 +43,9 @@ fn input() -> ReportInput {
 #[test]
 fn no_text_becomes_markup_and_nothing_is_asked_for() {
     let page = report(&input());
-    for forbidden in ["<script>alert", "<img", "onerror='", "\u{202E}", "http://", "https://", "url("] {
+    for forbidden in
+        ["<script>alert", "<img", "onerror='", "\u{202E}", "http://", "https://", "url("]
+    {
         assert!(!page.contains(forbidden), "{forbidden}");
     }
     assert_eq!((page.matches("<script>").count(), page.matches("</script>").count()), (1, 1));

@@ -21,11 +21,8 @@ pub(super) struct Bars<'a> {
 pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, bars: &Bars<'_>) {
     let looks = bars.looks();
     let thick = if bars.rows() == 1 { 17.0 } else { 13.0 };
-    let names: Vec<Vec<String>> = bars
-        .bars
-        .iter()
-        .map(|bar| text::wrap(&bar.name, SIZE, 0.34 * canvas.width))
-        .collect();
+    let names: Vec<Vec<String>> =
+        bars.bars.iter().map(|bar| text::wrap(&bar.name, SIZE, 0.34 * canvas.width)).collect();
     let mut top = top;
     if bars.parts.len() > 1 {
         let entries = bars.parts.iter().zip(&looks[..]);
@@ -81,9 +78,7 @@ impl Bars<'_> {
     fn ends(&self) -> Vec<f64> {
         let finite = |it: &&f64| it.is_finite();
         match self.is_stacked {
-            true => {
-                self.bars.iter().map(|bar| bar.lengths.iter().filter(finite).sum()).collect()
-            }
+            true => self.bars.iter().map(|bar| bar.lengths.iter().filter(finite).sum()).collect(),
             false => self.bars.iter().flat_map(|bar| bar.lengths.clone()).collect(),
         }
     }
@@ -124,7 +119,11 @@ impl Bars<'_> {
             let look = look(part);
             canvas.begin(look);
             let hint = format!("{}, {}: {}", bar.name, self.parts[part], number(*length));
-            canvas.bar([from.min(to), top, (to - from).abs(), thick - 2.0], look.is_hollow(), &hint);
+            canvas.bar(
+                [from.min(to), top, (to - from).abs(), thick - 2.0],
+                look.is_hollow(),
+                &hint,
+            );
             canvas.end();
             if self.is_stacked {
                 total += length;

@@ -190,7 +190,9 @@ impl Canvas {
 
     /// Draws the outline of a rectangle in the colour of text.
     pub(super) fn outline(&mut self, [left, top, wide, high]: [f64; 4]) {
-        self.markup.raw("<rect class=\"outline\" fill=\"none\" stroke=\"#1c2128\"").attribute("x", left);
+        self.markup
+            .raw("<rect class=\"outline\" fill=\"none\" stroke=\"#1c2128\"")
+            .attribute("x", left);
         self.markup.attribute("y", top).attribute("width", wide).attribute("height", high);
         self.markup.raw("/>");
     }
@@ -209,8 +211,18 @@ impl Canvas {
             2 => &[(0.0, -1.3 * r), (1.2 * r, r), (-1.2 * r, r)],
             3 => &[(0.0, -1.4 * r), (1.4 * r, 0.0), (0.0, 1.4 * r), (-1.4 * r, 0.0)],
             4 => &[(0.0, 1.3 * r), (1.2 * r, -r), (-1.2 * r, -r)],
-            5 => &[(-1.5 * r, -0.5 * r), (1.5 * r, -0.5 * r), (1.5 * r, 0.5 * r), (-1.5 * r, 0.5 * r)],
-            6 => &[(-0.5 * r, -1.5 * r), (0.5 * r, -1.5 * r), (0.5 * r, 1.5 * r), (-0.5 * r, 1.5 * r)],
+            5 => &[
+                (-1.5 * r, -0.5 * r),
+                (1.5 * r, -0.5 * r),
+                (1.5 * r, 0.5 * r),
+                (-1.5 * r, 0.5 * r),
+            ],
+            6 => &[
+                (-0.5 * r, -1.5 * r),
+                (0.5 * r, -1.5 * r),
+                (0.5 * r, 1.5 * r),
+                (-0.5 * r, 1.5 * r),
+            ],
             _ => &[],
         };
         if corners.is_empty() {

@@ -13,7 +13,9 @@ pub(super) fn describe(chart: &Chart) -> String {
         Marks::Bars { parts, bars, .. } => {
             let lengths = |lengths: &[f64]| {
                 let each = parts.iter().zip(lengths);
-                each.map(|(part, it)| format!("{part} {}", number(*it))).collect::<Vec<_>>().join(", ")
+                each.map(|(part, it)| format!("{part} {}", number(*it)))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             };
             bars.iter().map(|bar| format!("{}: {}", bar.name, lengths(&bar.lengths))).collect()
         }
@@ -24,7 +26,8 @@ pub(super) fn describe(chart: &Chart) -> String {
         }
         Marks::Gantt(tasks) => {
             let span = |[from, to]: [f64; 2]| format!("{} to {}", number(from), number(to));
-            let of = tasks.iter().map(|it| format!("{}, {}: {}", it.name, it.series, span(it.span)));
+            let of =
+                tasks.iter().map(|it| format!("{}, {}: {}", it.name, it.series, span(it.span)));
             of.collect()
         }
         Marks::Map(map) => {

@@ -57,7 +57,11 @@ pub(super) fn legend(canvas: &mut Canvas, top: f64, entries: &[(&str, Look, Mark
             canvas.begin(*look);
             match mark {
                 Mark::Line => {
-                    canvas.line(&[(place.0, middle.1), (place.0 + 20.0, middle.1)], look.dashes(), 2.0);
+                    canvas.line(
+                        &[(place.0, middle.1), (place.0 + 20.0, middle.1)],
+                        look.dashes(),
+                        2.0,
+                    );
                     canvas.marker(middle, *look, "");
                 }
                 Mark::Point => canvas.marker(middle, *look, ""),

@@ -51,8 +51,9 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Line]
     let margin = if is_direct { LEADER + text::widest(wide, SIZE) + 2.0 } else { 8.0 };
     let plot = Plot { left: labels_width(&y), right: canvas.width - margin, top, bottom };
     let xs = || series.iter().flat_map(|line| &line.points).map(|it| it[0]);
-    let mut x = Scale::new(xs(), chart.x.is_logarithmic, false, [plot.left + 8.0, plot.right - 8.0])
-        .with_ticks_at(xs());
+    let mut x =
+        Scale::new(xs(), chart.x.is_logarithmic, false, [plot.left + 8.0, plot.right - 8.0])
+            .with_ticks_at(xs());
     y_axis(canvas, plot, &mut y);
     canvas.height = x_axis(canvas, plot, &mut x, &chart.x.title);
 

@@ -63,7 +63,10 @@ fn x_labels(canvas: &mut Canvas, plot: Plot, map: &StrategyMap, wide: f64) {
 }
 
 /// Returns the row, the first column, and the length of the longest run of each name.
-fn longest_runs<'a>(best: &[Vec<String>], names: &[&'a str]) -> Vec<(usize, usize, usize, &'a str)> {
+fn longest_runs<'a>(
+    best: &[Vec<String>],
+    names: &[&'a str],
+) -> Vec<(usize, usize, usize, &'a str)> {
     let mut longest = Vec::new();
     for name in names {
         let mut found = (0, 0, 0, *name);

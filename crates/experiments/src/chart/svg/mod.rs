@@ -59,8 +59,7 @@ pub(crate) fn variables(is_dark: bool) -> String {
 
 /// Draws charts below each other, as an SVG file that needs no page.
 pub(super) fn file(charts: &[Chart]) -> String {
-    let panels: Vec<Canvas> =
-        charts.iter().map(|chart| panel(chart, Width::Wide, true)).collect();
+    let panels: Vec<Canvas> = charts.iter().map(|chart| panel(chart, Width::Wide, true)).collect();
     let height = panels.iter().map(|it| it.height + MARGIN).sum::<f64>() + MARGIN;
     let width = Width::Wide.points() + 2.0 * MARGIN;
     let mut svg = Markup::default();
@@ -70,7 +69,8 @@ pub(super) fn file(charts: &[Chart]) -> String {
     svg.raw("<style>.chart{").raw("--ink:#1c2128;--muted:#59636e;--page:#fff;");
     svg.text(variables(false)).raw("}@media (prefers-color-scheme:dark){.chart{");
     svg.raw("--ink:#e6e9ee;--muted:#a3adb8;--page:#14171c;").text(variables(true)).raw("}}\n");
-    svg.raw(RULES).raw("</style><rect class=\"page\" fill=\"#fff\" width=\"100%\" height=\"100%\"/>\n");
+    svg.raw(RULES)
+        .raw("</style><rect class=\"page\" fill=\"#fff\" width=\"100%\" height=\"100%\"/>\n");
     let mut top = MARGIN;
     for panel in panels {
         svg.raw("<g transform=\"translate(").number(MARGIN).raw(" ").number(top).raw(")\">");

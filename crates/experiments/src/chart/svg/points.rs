@@ -80,8 +80,7 @@ fn point(
 fn labels(canvas: &mut Canvas, plot: Plot, marks: &[(Place, &str)]) {
     let inside =
         Area { left: plot.left, right: canvas.width, top: plot.top - SIZE, bottom: plot.bottom };
-    let points: Vec<Area> =
-        marks.iter().map(|(place, _)| Area::around(*place, RADIUS)).collect();
+    let points: Vec<Area> = marks.iter().map(|(place, _)| Area::around(*place, RADIUS)).collect();
     for (at, ((x, y), label)) in marks.iter().enumerate().filter(|(_, it)| !it.1.is_empty()) {
         let places = [
             ((x + 7.0, y + 4.0), Anchor::Start),

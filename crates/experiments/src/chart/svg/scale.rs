@@ -21,7 +21,9 @@ pub(super) struct Scale {
 enum Kind {
     Linear,
     /// True if zeros have a place of their own at the lower end.
-    Logarithmic { zeros: bool },
+    Logarithmic {
+        zeros: bool,
+    },
 }
 
 impl Scale {

@@ -26,7 +26,8 @@ pub(crate) fn examples() -> Vec<Chart> {
     let pruned = |name: &str, by: f64| {
         Line::new(name, [2.0, 4.0, 8.0, 16.0, 32.0].map(|x| (x, (by / x - 0.01).max(0.0))))
     };
-    let bar = |name: &str, lengths: &[f64]| Bar { name: name.to_owned(), lengths: lengths.to_vec() };
+    let bar =
+        |name: &str, lengths: &[f64]| Bar { name: name.to_owned(), lengths: lengths.to_vec() };
     let names = |names: &[&str]| names.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
     let costs = [
         bar("server-side", &[1.2, 0.0, 0.0, 0.1]),
@@ -72,7 +73,9 @@ pub(crate) fn examples() -> Vec<Chart> {
         chart(
             "Share of entries that reach the master, by columns of the matrix",
             Axis::logarithmic("columns"),
-            Axis::logarithmic("share forwarded, with intervals of 95 % over five seeds, as in the paper, on two lines"),
+            Axis::logarithmic(
+                "share forwarded, with intervals of 95 % over five seeds, as in the paper, on two lines",
+            ),
             Marks::Lines(vec![pruned("DISTINCT", 0.5), pruned("OPT", 0.03)]),
         ),
         chart("Many alike", Axis::linear("x"), Axis::linear("y"), Marks::Lines(many.collect())),
@@ -102,7 +105,11 @@ pub(crate) fn examples() -> Vec<Chart> {
             Axis::linear(""),
             Marks::Bars {
                 parts: names(&["speed-up"]),
-                bars: vec![bar("S3-side", &[15.7]), bar("index", &[12.5]), bar("server-side", &[1.0])],
+                bars: vec![
+                    bar("S3-side", &[15.7]),
+                    bar("index", &[12.5]),
+                    bar("server-side", &[1.0]),
+                ],
                 is_stacked: false,
             },
         ),
@@ -141,14 +148,22 @@ fn long_names() -> Vec<Chart> {
         chart.x.title = word.repeat(3);
         chart.y.title = word.repeat(2);
         match &mut chart.marks {
-            Marks::Lines(lines) => lines.iter_mut().for_each(|it| it.name = word.repeat(2) + &it.name),
+            Marks::Lines(lines) => {
+                lines.iter_mut().for_each(|it| it.name = word.repeat(2) + &it.name)
+            }
             Marks::Bars { parts, bars, .. } => {
                 parts.iter_mut().for_each(|it| *it = word.repeat(2) + it);
                 bars.iter_mut().for_each(|it| it.name = word.repeat(2) + &it.name);
             }
-            Marks::Points(series) => series.iter_mut().for_each(|it| it.name = word.to_owned() + &it.name),
-            Marks::Gantt(tasks) => tasks.iter_mut().for_each(|it| it.name = word.to_owned() + &it.name),
-            Marks::Map(map) => map.best.iter_mut().flatten().for_each(|it| *it = word.to_owned() + it),
+            Marks::Points(series) => {
+                series.iter_mut().for_each(|it| it.name = word.to_owned() + &it.name)
+            }
+            Marks::Gantt(tasks) => {
+                tasks.iter_mut().for_each(|it| it.name = word.to_owned() + &it.name)
+            }
+            Marks::Map(map) => {
+                map.best.iter_mut().flatten().for_each(|it| *it = word.to_owned() + it)
+            }
         }
     }
     charts
@@ -162,10 +177,15 @@ fn no_text_is_cut_and_no_two_overlap() {
             let picture = Area { left: 0.0, top: 0.0, right: panel.width, bottom: panel.height };
             assert!(panel.texts.len() > 5);
             for (at, text) in panel.texts.iter().enumerate() {
-                assert!(picture.contains(text), "{} {width:?}: {text:?} of {picture:?}", chart.title);
+                assert!(
+                    picture.contains(text),
+                    "{} {width:?}: {text:?} of {picture:?}",
+                    chart.title
+                );
                 for other in &panel.texts[..at] {
                     // The areas are larger than the letters.
-                    let smaller = Area { top: other.top + 2.0, bottom: other.bottom - 2.0, ..*other };
+                    let smaller =
+                        Area { top: other.top + 2.0, bottom: other.bottom - 2.0, ..*other };
                     assert!(
                         !text.overlaps(&smaller),
                         "{} {width:?}: {text:?} {other:?}",
