@@ -1,18 +1,19 @@
 //! `sluice reproduce`: runs and computes the experiments of the papers, and lists the verdicts on their claims.
 
+mod lists;
 mod progress;
+mod report;
 mod verdicts;
 
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use sluicegate_experiments::{
-    Claim, Experiment, Outcome, Paper, Results, RunError, Runner, Setting, Table, claims,
-    experiments,
+    Claim, ClaimCounts, ClaimVerdict, Experiment, Outcome, Results, RunError, Runner, Setting,
+    Table, claims, experiments,
 };
 
 use self::progress::EvaluationProgress;
-use self::verdicts::{Counts, verdict_of};
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
@@ -26,13 +27,21 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<()> {
     let names: Vec<&str> = args.experiments.iter().map(String::as_str).collect();
     let setting = setting(args);
     if args.list {
-        return list(&chosen(&names)?, &setting, args.format);
+        return lists::list(&chosen(&names)?, &setting, args.format);
     }
     if args.claims {
-        return rules(&named_claims(&names)?, args.format);
+        return lists::rules(&names, args.format);
     }
     let concluded = evaluate(&chosen(&names)?, &setting, args)?;
-    print(&names, &concluded, args.format)?;
+    let verdicts = verdicts_of(&names, &concluded);
+    let results = as_json(&concluded, &verdicts);
+    if concluded.iter().any(|(experiment, _)| !experiment.is_computed()) {
+        report::write_report(&concluded, &results, &setting, args)?;
+    }
+    match args.format {
+        ListFormat::Json => writeln!(io::stdout(), "{results:#}")?,
+        format => print(&names, &concluded, &verdicts, format)?,
+    }
     match concluded.iter().filter(|(_, outcome)| outcome.is_err()).count() {
         0 => Ok(()),
         failed => Err(Failure::new(format!("{failed} of {} experiments failed", concluded.len()))
@@ -103,19 +112,29 @@ fn summary(outcome: &Result<Outcome, String>) -> String {
     }
 }
 
-/// Prints the numbers of named experiments, and the verdicts.
-fn print(names: &[&str], concluded: &[Concluded], format: ListFormat) -> Result<()> {
-    // With names, the claims of these experiments; without, all claims.
+/// Returns the verdicts on the claims of these experiments, or on all claims if none is named.
+fn verdicts_of<'a>(names: &[&str], concluded: &'a [Concluded]) -> Vec<ClaimVerdict<'a>> {
     let of_chosen =
         |claim: &&Claim| names.is_empty() || concluded.iter().any(|(it, _)| names_it(claim, it));
-    let claims: Vec<&Claim> = claims().iter().filter(of_chosen).collect();
-    if format == ListFormat::Json {
-        let results = json!({
-            "experiments": concluded.iter().map(|(it, outcome)| computed(it, outcome)).collect::<Vec<_>>(),
-            "claims": claims.iter().map(|claim| verdict_of(claim, concluded).json()).collect::<Vec<_>>(),
-        });
-        return Ok(writeln!(io::stdout(), "{results:#}")?);
-    }
+    let outcomes = || concluded.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
+    let claims = claims().iter().filter(of_chosen);
+    claims.map(|claim| ClaimVerdict::of(claim, outcomes())).collect()
+}
+
+/// Returns the tables and the verdicts as JSON.
+fn as_json(concluded: &[Concluded], verdicts: &[ClaimVerdict<'_>]) -> Value {
+    let tables: Vec<Value> = concluded.iter().map(|(it, outcome)| computed(it, outcome)).collect();
+    let claims: Vec<Value> = verdicts.iter().map(verdicts::json).collect();
+    json!({ "experiments": tables, "claims": claims })
+}
+
+/// Prints the numbers of named experiments, and the verdicts.
+fn print(
+    names: &[&str],
+    concluded: &[Concluded],
+    verdicts: &[ClaimVerdict<'_>],
+    format: ListFormat,
+) -> Result<()> {
     if !names.is_empty() && format == ListFormat::Table {
         for (experiment, outcome) in concluded {
             if let Ok(outcome) = outcome {
@@ -124,13 +143,9 @@ fn print(names: &[&str], concluded: &[Concluded], format: ListFormat) -> Result<
         }
     }
     let mut listing = Listing::new(&verdicts::HEADER);
-    let mut counts = Counts::default();
-    for claim in claims {
-        let verdict = verdict_of(claim, concluded);
-        counts.add(&verdict);
-        listing.push(verdict.row());
-    }
-    listing.print(format, &counts.to_string())
+    verdicts.iter().for_each(|verdict| listing.push(verdicts::row(verdict)));
+    let counts: ClaimCounts = verdicts.iter().collect();
+    listing.print(format, &format!("{counts}.\n{}\n", verdicts::NOTE))
 }
 
 /// Returns true if the claim names the experiment.
@@ -155,55 +170,6 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Experiment>> {
     }
     let is_chosen = |it: &&Experiment| names.is_empty() || names.iter().any(|name| of(name, it));
     Ok(experiments().filter(is_chosen).collect())
-}
-
-/// Returns the claims of these papers, or those that name these experiments; all of them for no names.
-fn named_claims(names: &[&str]) -> Result<Vec<&'static Claim>> {
-    let of = |name: &str, claim: &Claim| match name {
-        "pushdowndb" => claim.paper() == Paper::PushdownDb,
-        "cheetah" => claim.paper() == Paper::Cheetah,
-        "icpe" => claim.paper() == Paper::Icpe,
-        id => claim.experiment.as_deref() == Some(id),
-    };
-    if let Some(name) = names.iter().find(|name| !claims().iter().any(|claim| of(name, claim))) {
-        return Err(Failure::Usage(format!(
-            "no claim is of `{name}`; name an experiment, or pushdowndb, cheetah or icpe"
-        )));
-    }
-    let is_chosen = |it: &&Claim| names.is_empty() || names.iter().any(|name| of(name, it));
-    Ok(claims().iter().filter(is_chosen).collect())
-}
-
-fn list(experiments: &[&Experiment], setting: &Setting, format: ListFormat) -> Result<()> {
-    let mut listing = Listing::new(&["experiment", "shows", "place", "commands"]);
-    for experiment in experiments {
-        let commands = experiment.runs(setting).len();
-        listing.push(vec![
-            experiment.id.into(),
-            experiment.title.into(),
-            experiment.place.into(),
-            commands.into(),
-        ]);
-    }
-    listing.print(format, "")
-}
-
-fn rules(claims: &[&Claim], format: ListFormat) -> Result<()> {
-    let mut listing =
-        Listing::new(&["claim", "place", "text", "published", "class", "experiment", "holds if"]);
-    let some = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
-    for claim in claims {
-        listing.push(vec![
-            claim.id.as_str().into(),
-            claim.place.as_str().into(),
-            claim.text.as_str().into(),
-            claim.published.as_str().into(),
-            claim.class.name().into(),
-            some(&claim.experiment),
-            some(&claim.rule),
-        ]);
-    }
-    listing.print(format, "")
 }
 
 fn print_tables(experiment: &Experiment, outcome: &Outcome) -> Result<()> {
@@ -257,13 +223,5 @@ mod tests {
         assert!(of_icpe.iter().all(|it| it.id.starts_with("icpe/")) && of_icpe.len() > 1);
         let refused = chosen(&["pushdown"]).unwrap_err().words().0;
         assert!(refused.starts_with("there is no experiment `pushdown`"), "{refused}");
-    }
-
-    #[test]
-    fn claims_are_chosen_by_paper_and_by_experiment() {
-        assert_eq!(named_claims(&[]).unwrap().len(), 148);
-        assert_eq!(named_claims(&["cheetah"]).unwrap().len(), 51);
-        assert_eq!(named_claims(&["pushdowndb/fig1"]).unwrap().len(), 6);
-        assert!(named_claims(&["fig1"]).is_err());
     }
 }

@@ -175,9 +175,13 @@ impl<O: Observer> Runner<O> {
             arguments.push("--stats-json".to_owned());
             arguments.push(statistics.display().to_string());
         }
+        let input = match &run.input {
+            Some(input) => Some(self.input(input)?),
+            None => None,
+        };
         let sampled = run.is_sampled.then(|| self.store.as_ref().and_then(StoreProcess::id));
         let started = Instant::now();
-        let Finished { stdout, usage } = self.execute(&arguments, sampled)?;
+        let Finished { stdout, usage } = self.execute(&arguments, input.as_deref(), sampled)?;
         let seconds = started.elapsed().as_secs_f64();
         let parse = |text: &str| -> Result<Value, RunError> {
             serde_json::from_str(text).map_err(|error| RunError::Command {
@@ -196,6 +200,14 @@ impl<O: Observer> Runner<O> {
         Ok(Record { command: run.shell(), seconds, output, answers, usage })
     }
 
+    /// Writes the output of a command to a file, the input of another.
+    fn input(&mut self, arguments: &[String]) -> Result<PathBuf, RunError> {
+        let Finished { stdout, .. } = self.execute(arguments, None, None)?;
+        let path = self.folder.temporary("stdin");
+        std::fs::write(&path, stdout).map_err(|error| folder::at(&path, error))?;
+        Ok(path)
+    }
+
     /// Makes a data set, unless it is there.
     fn make(&mut self, data: &Data) -> Result<(), RunError> {
         if self.folder.has(data)? {
@@ -208,9 +220,9 @@ impl<O: Observer> Runner<O> {
         generate.extend(data.arguments.iter().cloned());
         let (place, definitions) = (format!("s3://{}", data.name), data.definitions());
         generate.extend(["--to".to_owned(), place, "--ddl".to_owned(), definitions]);
-        self.execute(&generate, None)?;
+        self.execute(&generate, None, None)?;
         for command in &data.then {
-            self.execute(command, None)?;
+            self.execute(command, None, None)?;
         }
         self.folder.has_made(data)
     }
@@ -227,12 +239,14 @@ impl<O: Observer> Runner<O> {
     fn execute(
         &mut self,
         arguments: &[String],
+        input: Option<&Path>,
         sampled: Option<Option<u32>>,
     ) -> Result<Finished, RunError> {
         let endpoint = self.store.as_ref().map(|store| store.endpoint.as_str());
         let outputs = [self.folder.temporary("stdout"), self.folder.temporary("stderr")];
         let observer = &mut self.observer;
-        self.surroundings.execute(arguments, endpoint, &outputs, sampled, || observer.is_stopped())
+        let is_stopped = || observer.is_stopped();
+        self.surroundings.execute(arguments, endpoint, input, &outputs, sampled, is_stopped)
     }
 }
 
