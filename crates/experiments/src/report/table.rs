@@ -110,6 +110,11 @@ impl Cells<'_> {
         html.raw("\"><table><thead><tr>");
         let numeric: Vec<bool> = (0..self.columns.len()).map(|at| self.is_numeric(at)).collect();
         for (column, is_numeric) in self.columns.iter().zip(&numeric) {
+            // A heading needs a text.
+            if column.is_empty() {
+                html.raw("<td></td>");
+                continue;
+            }
             html.raw(match is_numeric {
                 true => "<th scope=\"col\" class=\"number\">",
                 false => "<th scope=\"col\">",
