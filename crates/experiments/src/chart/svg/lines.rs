@@ -82,7 +82,7 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Line]
 }
 
 /// Returns the name of a series, which says if its numbers are published.
-pub(super) fn shown_name(name: &str, is_published: bool) -> String {
+pub(in crate::chart) fn shown_name(name: &str, is_published: bool) -> String {
     match is_published && !super::super::look::is_published(name) {
         true => format!("{name}, published"),
         false => name.to_owned(),

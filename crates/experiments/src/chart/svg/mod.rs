@@ -21,6 +21,8 @@ mod text;
 
 use self::bars::Bars;
 use self::canvas::{Canvas, LINE, SIZE};
+pub(super) use self::lines::shown_name;
+pub(super) use self::number::number;
 use super::look::COLOURS;
 use super::{Chart, Marks};
 use crate::markup::Markup;

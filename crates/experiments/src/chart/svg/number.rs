@@ -1,7 +1,7 @@
 //! Numbers as text.
 
 /// Returns a number with three significant digits: `0.0123`, `12.3`, `12,300`, `1.23×10⁷`.
-pub(super) fn number(value: f64) -> String {
+pub(in crate::chart) fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { "–".to_owned() };
     }
