@@ -4,6 +4,8 @@
 //!   and the rule of its verdict.
 //! * [`experiments()`]: a table or figure each, in a file of its own below the folder of its paper. An [`Experiment`]
 //!   gives [tables](Table) with the numbers, [charts](Chart), and a [`Verdict`] for each claim that names it.
+//! * [`ClaimVerdict`]: the state of a claim by the outcomes of the experiments.
+//! * [`mod@chart`] draws charts as SVG and for terminals, and [`report()`] writes everything into one HTML file.
 //! * [`Runner`]: runs the commands of `sluice` that an experiment evaluates, over data and stores that it starts itself.
 //!
 //! Numbers are counted, measured, modelled or published, and each table says which. Experiments of models, formulas and

@@ -76,7 +76,7 @@ fn verdicts(html: &mut Markup, report: &Report<'_>, id: &str) {
 }
 
 /// Writes a chart for screens and for phones, of which the style sheet shows one.
-fn figure(html: &mut Markup, chart: &Chart, file: &str) {
+pub(super) fn figure(html: &mut Markup, chart: &Chart, file: &str) {
     html.raw("<figure><figcaption>").text(&chart.title).raw(" <small>").text(&chart.provenance);
     html.raw("</small></figcaption>\n").append(&inline(chart, Width::Wide));
     html.append(&inline(chart, Width::Narrow)).raw("\n");

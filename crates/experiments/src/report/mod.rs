@@ -4,6 +4,7 @@
 //! the index of `claims`, and `method`. `table` writes numbers and their CSV files. External text can only enter through
 //! [`Markup::text`], which escapes it, and the page's policy forbids other scripts and all requests.
 
+mod agreement;
 mod badge;
 mod claims;
 mod experiment;

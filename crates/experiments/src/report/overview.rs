@@ -1,8 +1,8 @@
 //! The first page: what the papers claim, what holds, what differs and why.
 
-use super::Report;
 use super::badge::{badge, bar, link, note, published, short_name};
 use super::headlines::{HEADLINES, Headline, PAPERS};
+use super::{Report, agreement, experiment};
 use crate::markup::Markup;
 use crate::{ClaimCounts, ClaimState, ClaimVerdict};
 
@@ -13,7 +13,13 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
     counts(html, report);
     html.raw("<h2>The numbers that readers ask for</h2>\n<ul class=\"cards\">\n");
     HEADLINES.iter().for_each(|headline| card(html, report, headline));
-    html.raw("</ul>\n<h2>What the papers claim</h2>\n<div class=\"papers\">\n");
+    html.raw("</ul>\n");
+    if let Some(chart) = agreement::chart(report) {
+        html.raw("<h2>Our numbers beside the papers'</h2>\n<div class=\"alone\">");
+        experiment::figure(html, &chart, "agreement");
+        html.raw("</div>\n");
+    }
+    html.raw("<h2>What the papers claim</h2>\n<div class=\"papers\">\n");
     papers(html, report);
     html.raw("</div>\n");
     differing(html, report);

@@ -95,7 +95,9 @@ fn every_experiment_is_shown_with_its_commands() {
     let outcomes = input.experiments.iter().filter_map(ReportedExperiment::outcome);
     let charts = outcomes.map(|outcome| outcome.charts.len()).sum::<usize>();
     assert!(charts >= examples().len());
-    assert_eq!(page.matches("<svg").count(), 2 * charts);
+    // The first page has a chart more if enough claims are decided. Each is drawn for screens and for phones.
+    let drawn = page.matches("<svg").count();
+    assert!([2 * charts, 2 * charts + 2].contains(&drawn), "{drawn}");
 }
 
 /// Every element is closed in order, except for those whose end may be left out.

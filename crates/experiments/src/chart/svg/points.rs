@@ -58,8 +58,8 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Point
 /// Returns true if the axes are a prediction and a measurement.
 fn is_comparison(chart: &Chart) -> bool {
     let is_of = |words: &[&str], title: &str| words.iter().any(|it| title.contains(it));
-    let is_predicted = |title| is_of(&["predicted", "estimated", "modelled"], title);
-    let is_real = |title| is_of(&["measured", "counted"], title);
+    let is_predicted = |title| is_of(&["predicted", "estimated", "modelled", "published"], title);
+    let is_real = |title| is_of(&["measured", "counted", "found"], title);
     let (x, y) = (chart.x.title.as_str(), chart.y.title.as_str());
     chart.x.is_logarithmic == chart.y.is_logarithmic
         && ((is_predicted(x) && is_real(y)) || (is_real(x) && is_predicted(y)))
