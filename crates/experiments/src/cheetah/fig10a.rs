@@ -22,7 +22,7 @@ const ROWS: f64 = 4096.0;
 fn runs(setting: &Setting) -> Vec<Run> {
     let sweep = |algorithms, more: &[&str]| Sweep {
         algorithms,
-        over: vec!["d=64..16384".to_owned()],
+        over: vec!["d=256..16384".to_owned()],
         input: VISITS,
         columns: "useragent",
         more: more.iter().map(|&it| it.to_owned()).collect(),

@@ -75,7 +75,8 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         let names: Vec<String> =
             over.map(|(it, stages)| format!("{} {}", it.name(), added(stages))).collect();
         outcome.note(format!(
-            "stages that only compute before the first register do not overlap with the protocol's: {}",
+            "its tables take three stages, one of which most programs share, because they hash before their first register; \
+             these do not: {}",
             names.join(", ")
         ));
     }

@@ -92,6 +92,7 @@ pub(super) fn of<'a>(points: &'a [Point], algorithm: &'a str) -> impl Iterator<I
 /// Formats a share as a percentage with as many digits as small shares need.
 pub(super) fn percent(share: f64) -> String {
     let digits = match 100.0 * share {
+        0.0 => 0,
         it if it >= 10.0 => 1,
         it if it >= 0.1 => 2,
         it if it >= 0.001 => 4,

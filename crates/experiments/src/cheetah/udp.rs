@@ -40,7 +40,7 @@ const QUERIES: [(&str, &[&str]); 4] = [
 
 fn runs(setting: &Setting) -> Vec<Run> {
     let input = setting
-        .either("generated:zipf:entries=5000:keys=500", "generated:zipf:entries=50000:keys=5000");
+        .either("generated:zipf:entries=5000:keys=500", "generated:zipf:entries=20000:keys=2000");
     let run = |(algorithm, more): (&str, &[&str])| {
         let mut arguments = vec!["switch", "udp", "--algorithm", algorithm, "--input", input];
         arguments.extend(more);
