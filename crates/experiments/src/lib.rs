@@ -139,6 +139,6 @@ mod tests {
         let verdicts = computed
             .flat_map(|it| it.evaluate(&Setting::QUICK, &Results::default()).unwrap().verdicts);
         let differing: Vec<&str> = verdicts.filter(|it| !it.holds).map(|it| it.claim).collect();
-        assert_eq!(differing, ["P11"]);
+        assert!(differing.is_empty(), "{differing:?}");
     }
 }
