@@ -251,12 +251,16 @@ pub(super) fn time_chart(title: impl Into<String>, x: Axis, measured: &[Measured
     }
 }
 
-/// A chart of the parts of bills in cents, a bar for each cell.
+/// A chart of the parts of bills in cents, a bar for each cell, those of a point together.
 pub(super) fn cost_chart(title: impl Into<String>, measured: &[Measured]) -> Chart {
-    let bars = measured
-        .iter()
-        .map(|it| (format!("{}, {}", it.cell.label, it.cell.series), parts(&it.bill())));
-    cost_bars(title, Provenance::Measured, bars)
+    let labels = names(measured.iter().map(|it| it.cell.label.as_str()));
+    let of = |label: &str| {
+        let here: Vec<&Measured> = measured.iter().filter(|it| it.cell.label == label).collect();
+        here.into_iter()
+            .map(|it| (format!("{}, {}", it.cell.label, it.cell.series), parts(&it.bill())))
+            .collect::<Vec<_>>()
+    };
+    cost_bars(title, Provenance::Measured, labels.into_iter().flat_map(of))
 }
 
 /// A chart of bills as bars of their parts.
