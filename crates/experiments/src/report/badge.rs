@@ -34,6 +34,17 @@ pub(super) fn link(html: &mut Markup, id: &str) {
     html.raw("<a class=\"id\" href=\"#").text(id).raw("\">").text(id).raw("</a>");
 }
 
+/// Writes the note of a verdict, if there is one.
+pub(super) fn note(html: &mut Markup, verdict: &ClaimVerdict<'_>) {
+    if let Some(note) = verdict.note {
+        html.raw("<p class=\"note\">").raw(match verdict.state {
+            ClaimState::Differs => "Why: ",
+            _ => "Note: ",
+        });
+        html.text(note).raw("</p>");
+    }
+}
+
 /// Draws the counts as a bar. It repeats numbers that are beside it.
 pub(super) fn bar(html: &mut Markup, counts: ClaimCounts) {
     html.raw("<span class=\"share\" aria-hidden=\"true\">");

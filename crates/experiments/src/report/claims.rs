@@ -1,7 +1,7 @@
 //! The index of all claims, with filters.
 
 use super::Report;
-use super::badge::{badge, published, short_name};
+use super::badge::{badge, note, published, short_name};
 use super::paper::place;
 use crate::markup::Markup;
 use crate::{ClaimClass, ClaimState, ClaimVerdict, Paper};
@@ -73,9 +73,7 @@ fn claim(html: &mut Markup, report: &Report<'_>, verdict: &ClaimVerdict<'_>) {
     if let Some(rule) = &claim.rule {
         html.raw("<p class=\"about\">Holds if: ").text(rule).raw("</p>");
     }
-    if let Some(note) = verdict.note {
-        html.raw("<p class=\"note\">").text(note).raw("</p>");
-    }
+    note(html, verdict);
     html.raw("</div><p class=\"value\"><span class=\"label\">Paper </span>");
     published(html, verdict);
     html.raw("</p><p class=\"value\"><span class=\"label\">Ours </span>");

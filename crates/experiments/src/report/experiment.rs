@@ -1,6 +1,6 @@
 //! An experiment: its verdicts, charts, tables and commands.
 
-use super::badge::{badge, link, published};
+use super::badge::{badge, link, note, published};
 use super::paper::place;
 use super::{Report, ReportedExperiment, ReportedResult, table};
 use crate::chart::svg::{Width, inline};
@@ -15,11 +15,15 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>, it: &ReportedExperim
     html.text(id).raw("</code></p>\n");
     match &it.result {
         ReportedResult::Outcome(outcome) => {
-            verdicts(html, report, id);
-            html.raw("<div class=\"charts\">\n");
+            // A single chart has its verdicts beside it.
+            let is_single = outcome.charts.len() == 1;
+            html.raw(if is_single { "<div class=\"beside\">" } else { "<div>" });
+            html.raw("<div class=\"charts\">");
             for (at, chart) in outcome.charts.iter().enumerate() {
                 figure(html, chart, &format!("{}-{}", file_name(id), at + 1));
             }
+            html.raw("</div>\n");
+            verdicts(html, report, id);
             html.raw("</div>\n");
             for (at, numbers) in outcome.tables.iter().enumerate() {
                 let file = format!("{}-table-{}", file_name(id), at + 1);
@@ -65,9 +69,7 @@ fn verdicts(html: &mut Markup, report: &Report<'_>, id: &str) {
             html.raw(verdict.claim.class.name()).raw("</small>");
         }
         html.raw("</p>");
-        if let Some(note) = verdict.note {
-            html.raw("<p class=\"note\">").text(note).raw("</p>");
-        }
+        note(html, verdict);
         html.raw("</div></li>\n");
     }
     html.raw("</ul>\n");

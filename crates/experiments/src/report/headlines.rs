@@ -37,6 +37,8 @@ pub(super) struct About {
     /// The fragment of its page, which is also the folder of its experiments.
     pub(super) page: &'static str,
     pub(super) name: &'static str,
+    /// The name in the navigation and the filters.
+    pub(super) short: &'static str,
     pub(super) citation: &'static str,
     /// What the paper does.
     pub(super) idea: &'static str,
@@ -49,6 +51,7 @@ pub(super) const PAPERS: [About; 3] = [
         paper: Paper::PushdownDb,
         page: "pushdowndb",
         name: "PushdownDB",
+        short: "PushdownDB",
         citation: "Yu, Youill, Woicik, Ghanem, Serafini, Aboulnaga, Stonebraker: PushdownDB: Accelerating a DBMS \
                    Using S3 Computation. ICDE 2020.",
         idea: "Filters, joins, group-by and top-K run partly in the object store, through S3 Select.",
@@ -58,6 +61,7 @@ pub(super) const PAPERS: [About; 3] = [
         paper: Paper::Cheetah,
         page: "cheetah",
         name: "Cheetah",
+        short: "Cheetah",
         citation: "Tirmazi, Ben Basat, Gao, Yu: Cheetah: Accelerating Database Queries with Switch Pruning. \
                    SIGMOD 2020.",
         idea: "A programmable switch drops entries that cannot change the answer, before they reach the master.",
@@ -67,6 +71,7 @@ pub(super) const PAPERS: [About; 3] = [
         paper: Paper::Icpe,
         page: "icpe",
         name: "Computational storage",
+        short: "ICPE",
         citation: "Lagrange, Li, Shayesteh: Modeling Analytics for Computational Storage. ICPE 2020.",
         idea: "A model estimates how much faster queries become if a storage device scans and filters their tables.",
         results: &["I10", "I11", "I25"],

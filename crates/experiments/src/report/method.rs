@@ -24,10 +24,7 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
         ("Command", input.command.clone()),
         (
             "Experiments",
-            format!(
-                "{}, of which {computed} are computed and the others run sluice",
-                input.experiments.len()
-            ),
+            format!("{computed} are computed, {} run sluice", input.experiments.len() - computed),
         ),
     ] {
         html.raw("<div><dt>").raw(name).raw("<dd>").text(value).raw("</div>\n");

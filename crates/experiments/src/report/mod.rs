@@ -152,7 +152,7 @@ fn navigation(html: &mut Markup, report: &Report<'_>) {
     html.raw("<header class=\"top\"><nav aria-label=\"Pages\"><ul>");
     html.raw("<li><a href=\"#overview\">Overview</a>");
     for about in &PAPERS {
-        html.raw("<li><a href=\"#").raw(about.page).raw("\">").raw(about.name).raw("</a>");
+        html.raw("<li><a href=\"#").raw(about.page).raw("\">").raw(about.short).raw("</a>");
     }
     if report.experiments("ours").next().is_some() {
         html.raw("<li><a href=\"#ours\">Beyond</a>");

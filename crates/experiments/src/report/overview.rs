@@ -1,7 +1,7 @@
 //! The first page: what the papers claim, what holds, what differs and why.
 
 use super::Report;
-use super::badge::{badge, bar, link, published, short_name};
+use super::badge::{badge, bar, link, note, published, short_name};
 use super::headlines::{HEADLINES, Headline, PAPERS};
 use crate::markup::Markup;
 use crate::{ClaimCounts, ClaimState, ClaimVerdict};
@@ -28,7 +28,10 @@ fn lead(html: &mut Markup, report: &Report<'_>) {
         .text(decided)
         .raw(" of them with <code>sluice</code>: <strong>");
     html.text(counts.of(ClaimState::Holds)).raw(" hold</strong> and <strong>");
-    html.text(counts.of(ClaimState::Differs)).raw(" differ</strong>. ");
+    html.text(counts.of(ClaimState::Differs)).raw(match counts.of(ClaimState::Differs) {
+        1 => " differs</strong>. ",
+        _ => " differ</strong>. ",
+    });
     html.text(counts.of(ClaimState::External));
     html.raw(" depend on hardware or software that we do not have, and are only quoted.");
     if counts.of(ClaimState::Undecided) > 0 {
@@ -91,9 +94,7 @@ fn card(html: &mut Markup, report: &Report<'_>, headline: &Headline) {
             html.raw(" ");
             link(html, &only.claim.id);
             html.raw("</p>");
-            if let Some(note) = only.note {
-                html.raw("<p class=\"note\">").text(note).raw("</p>");
-            }
+            note(html, only);
         }
         several => several_claims(html, several),
     }
@@ -105,6 +106,10 @@ fn several_claims(html: &mut Markup, verdicts: &[&ClaimVerdict<'_>]) {
     html.raw("<p class=\"ours\">").text(counts.of(ClaimState::Holds)).raw(" of ");
     html.text(counts.total()).raw(" hold</p>");
     bar(html, counts);
+    if counts.of(ClaimState::Undecided) > 0 {
+        html.raw("<p class=\"note\">").text(counts.of(ClaimState::Undecided));
+        html.raw(" undecided</p>");
+    }
     html.raw("<p class=\"ids\">");
     for verdict in verdicts {
         link(html, &verdict.claim.id);
@@ -139,9 +144,7 @@ fn differing(html: &mut Markup, report: &Report<'_>) {
         html.raw(" ").text(&verdict.claim.text).raw("</p><p class=\"pair\">Paper: <b>");
         published(html, verdict);
         html.raw("</b> Ours: <b>").text(verdict.found.unwrap_or("–")).raw("</b></p>");
-        if let Some(note) = verdict.note {
-            html.raw("<p class=\"note\">").text(note).raw("</p>");
-        }
+        note(html, verdict);
         html.raw("</li>\n");
     }
     html.raw("</ul>\n");

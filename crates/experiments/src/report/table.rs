@@ -44,7 +44,7 @@ fn cells(chart: &Chart) -> Cells<'_> {
             let row = |line: &Line, point: &[f64; 4]| {
                 let numbers = if with { &point[..] } else { &point[..2] };
                 let mut row = vec![line.name.clone(), source(line.is_published)];
-                row.extend(numbers.iter().map(f64::to_string));
+                row.extend(numbers.iter().map(digits));
                 row
             };
             let rows =
@@ -56,7 +56,7 @@ fn cells(chart: &Chart) -> Cells<'_> {
             columns.extend(parts.iter().map(String::as_str));
             let row = |name: &String, lengths: &[f64]| {
                 let mut row = vec![name.clone()];
-                row.extend(lengths.iter().map(f64::to_string));
+                row.extend(lengths.iter().map(digits));
                 row.resize(parts.len() + 1, String::new());
                 row
             };
@@ -65,7 +65,7 @@ fn cells(chart: &Chart) -> Cells<'_> {
         Marks::Points(series) => {
             let row = |of: &PointSeries, (x, y, label): &(f64, f64, String)| {
                 let name = [of.name.clone(), source(of.is_published), label.clone()];
-                name.into_iter().chain([x, y].map(f64::to_string)).collect::<Vec<_>>()
+                name.into_iter().chain([x, y].map(digits)).collect::<Vec<_>>()
             };
             let rows = series.iter().flat_map(|of| of.points.iter().map(move |it| row(of, it)));
             (vec!["series", "source", "label", x, y], rows.collect())
@@ -73,7 +73,7 @@ fn cells(chart: &Chart) -> Cells<'_> {
         Marks::Gantt(tasks) => {
             let row = |task: &Task| {
                 let critical = if task.is_critical { "yes" } else { "no" };
-                let [from, to] = task.span.map(|it| it.to_string());
+                let [from, to] = task.span.map(|it| digits(&it));
                 vec![task.name.clone(), task.series.clone(), from, to, critical.to_owned()]
             };
             let columns = vec!["task", "series", "from", "to", "on the critical path"];
@@ -81,7 +81,7 @@ fn cells(chart: &Chart) -> Cells<'_> {
         }
         Marks::Map(map) => {
             let rows = map.y.iter().zip(&map.best).flat_map(|(y, best)| {
-                map.x.iter().zip(best).map(|(x, it)| vec![x.to_string(), y.to_string(), it.clone()])
+                map.x.iter().zip(best).map(|(x, it)| vec![digits(x), digits(y), it.clone()])
             });
             (vec![x, y, "best"], rows.collect())
         }
@@ -91,6 +91,12 @@ fn cells(chart: &Chart) -> Cells<'_> {
 
 fn named<'a>(title: &'a str, other: &'a str) -> &'a str {
     if title.is_empty() { other } else { title }
+}
+
+/// Returns a number with at most six significant digits.
+fn digits(number: &f64) -> String {
+    let rounded = format!("{number:.5e}").parse::<f64>();
+    rounded.unwrap_or(*number).to_string()
 }
 
 fn source(is_published: bool) -> String {
@@ -104,6 +110,11 @@ impl Cells<'_> {
         html.raw("\"><table><thead><tr>");
         let numeric: Vec<bool> = (0..self.columns.len()).map(|at| self.is_numeric(at)).collect();
         for (column, is_numeric) in self.columns.iter().zip(&numeric) {
+            // A heading needs a text.
+            if column.is_empty() {
+                html.raw("<td></td>");
+                continue;
+            }
             html.raw(match is_numeric {
                 true => "<th scope=\"col\" class=\"number\">",
                 false => "<th scope=\"col\">",
@@ -191,6 +202,7 @@ mod tests {
         let cells = Cells { title: "t", columns: vec!["name", "x"], rows };
         assert_eq!(cells.csv(), "name,x\r\n\"a,b\",1\r\n\"\"\"\",\r\n");
         assert!(cells.is_numeric(1) && !cells.is_numeric(0));
+        assert_eq!([21.700_029_999_999_998, 1e-7].map(|it| digits(&it)), ["21.7", "0.0000001"]);
         assert_eq!(encoded("a b\"é"), "a%20b%22%C3%A9");
     }
 

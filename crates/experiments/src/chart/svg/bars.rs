@@ -8,8 +8,8 @@ use super::number::number;
 use super::scale::Scale;
 use super::text;
 
-/// The space between groups of bars.
-const GAP: f64 = 10.0;
+/// The space between bars, those with a part of the name in common, and other groups.
+const GAPS: [f64; 3] = [10.0, 3.0, 13.0];
 
 /// The bars of a chart.
 pub(super) struct Bars<'a> {
@@ -33,11 +33,15 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, bars: &Bars<'_>
     let mut top = lines(canvas, top, &chart.y.title);
     let start = top + 2.0;
     let mut rows = Vec::new();
+    let mut before: Option<&Bar> = None;
     for (bar, name) in bars.bars.iter().zip(&names) {
         let high = (thick * bars.rows() as f64).max(LINE * name.len() as f64);
-        rows.push((bar, name, top + GAP / 2.0, high));
-        top += high + GAP;
+        top += before.map_or(GAPS[0] / 2.0, |before| gap(&before.name, &bar.name));
+        rows.push((bar, name, top, high));
+        top += high;
+        before = Some(bar);
     }
+    top += GAPS[0] / 2.0;
     let values = bars.ends();
     let ends = || values.iter().map(|it| number(*it));
     let label = ends().map(|it| text::width(&it, SIZE)).fold(0.0, f64::max);
@@ -66,6 +70,15 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, bars: &Bars<'_>
     }
     canvas.rule((plot.left, plot.top), (plot.left, plot.bottom), true);
     canvas.height = bottom;
+}
+
+/// Returns the space between two bars. Names such as `1e-7, index` and `1e-7, S3-side` make a group.
+fn gap(before: &str, name: &str) -> f64 {
+    match (before.split_once(", "), name.split_once(", ")) {
+        (Some((group, item)), Some((other, next))) if group == other || item == next => GAPS[1],
+        (None, None) => GAPS[0],
+        _ => GAPS[2],
+    }
 }
 
 impl Bars<'_> {

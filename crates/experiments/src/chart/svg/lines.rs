@@ -10,6 +10,8 @@ use super::text;
 
 /// The space between a line's end and its name, with a marker.
 const LEADER: f64 = 28.0;
+/// Intervals of more lines than this are strokes at the points; bands would hide each other.
+const MANY_BANDS: usize = 3;
 /// From this many points on, a line has no markers.
 const MANY_POINTS: usize = 40;
 
@@ -57,15 +59,16 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Line]
     y_axis(canvas, plot, &mut y);
     canvas.height = x_axis(canvas, plot, &mut x, &chart.x.title);
 
+    let is_band = series.iter().filter(|line| has_interval(line)).count() <= MANY_BANDS;
     // Bands are below all lines.
-    for (line, look) in series.iter().zip(&looks) {
+    for (line, look) in series.iter().zip(&looks).filter(|_| is_band) {
         canvas.begin(*look);
         interval(canvas, line, &x, &y);
         canvas.end();
     }
     for ((line, look), name) in series.iter().zip(&looks).zip(&names) {
         canvas.begin(*look);
-        points(canvas, (line, *look, name), &x, &y);
+        points(canvas, (line, *look, name), is_band, [&x, &y]);
         canvas.end();
     }
     if is_direct {
@@ -94,10 +97,14 @@ fn is_drawn(point: &&[f64; 4]) -> bool {
     point[0].is_finite() && point[1].is_finite()
 }
 
+fn has_interval(line: &Line) -> bool {
+    line.points.iter().any(|it| it[2] < it[3])
+}
+
 fn interval(canvas: &mut Canvas, line: &Line, x: &Scale, y: &Scale) {
     let with = |at: &[f64; 4]| at.iter().all(|it| it.is_finite());
     let drawn: Vec<&[f64; 4]> = line.points.iter().filter(|it| with(it)).collect();
-    if drawn.iter().all(|it| it[2] == it[3]) {
+    if !has_interval(line) {
         return;
     }
     let upper = drawn.iter().map(|it| (x.at(it[0]), y.at(it[3])));
@@ -105,7 +112,12 @@ fn interval(canvas: &mut Canvas, line: &Line, x: &Scale, y: &Scale) {
     canvas.band(&upper.chain(lower).collect::<Vec<_>>());
 }
 
-fn points(canvas: &mut Canvas, (line, look, name): (&Line, Look, &str), x: &Scale, y: &Scale) {
+fn points(
+    canvas: &mut Canvas,
+    (line, look, name): (&Line, Look, &str),
+    is_band: bool,
+    [x, y]: [&Scale; 2],
+) {
     let drawn: Vec<&[f64; 4]> = line.points.iter().filter(is_drawn).collect();
     let places: Vec<Place> = drawn.iter().map(|it| (x.at(it[0]), y.at(it[1]))).collect();
     if places.len() > 1 {
@@ -115,7 +127,7 @@ fn points(canvas: &mut Canvas, (line, look, name): (&Line, Look, &str), x: &Scal
         return;
     }
     for (point, place) in drawn.iter().zip(&places) {
-        if point[2] < point[3] {
+        if !is_band && point[2] < point[3] {
             canvas.line(&[(place.0, y.at(point[2])), (place.0, y.at(point[3]))], "", 1.0);
         }
         canvas.marker(*place, look, &hint(name, point));

@@ -99,8 +99,7 @@ fn open(svg: &mut Markup, charts: &[Chart], [width, height]: [f64; 2]) {
     let words: Vec<String> = charts.iter().map(describe::describe).collect();
     svg.raw(" viewBox=\"0 0 ").number(width).raw(" ").number(height).raw("\"");
     svg.attribute("font-size", SIZE);
-    svg.raw(" font-family=\"system-ui, sans-serif\" fill=\"currentColor\" aria-label=\"");
-    svg.text(titles.join("; ")).raw(". ").text(words.join(" ")).raw("\">");
+    svg.raw(" font-family=\"system-ui, sans-serif\" fill=\"currentColor\">");
     svg.raw("<title>").text(titles.join("; ")).raw("</title>");
     svg.raw("<desc>").text(words.join(" ")).raw("</desc>");
 }

@@ -106,16 +106,28 @@ impl Scale {
         start + (end - start) * share.clamp(0.0, 1.0)
     }
 
-    /// Removes ticks whose labels, this wide each, come too close to that before them.
+    /// Removes ticks whose labels, this wide each, come too close to each other. On a linear scale, the others stay
+    /// evenly spaced.
     pub(super) fn thin(&mut self, wide: impl Fn(&str) -> f64) {
+        let ticks = std::mem::take(&mut self.ticks);
+        let are_apart = |(one, text): &(f64, String), (other, label): &(f64, String)| {
+            let apart = (self.at(*one) - self.at(*other)).abs();
+            apart >= f64::midpoint(wide(text), wide(label))
+        };
+        if self.kind == Kind::Linear {
+            let fits = |step: &usize| {
+                let mut pairs =
+                    ticks.iter().step_by(*step).zip(ticks.iter().step_by(*step).skip(1));
+                pairs.all(|(one, next)| are_apart(one, next))
+            };
+            let step = (1..=ticks.len()).find(fits).unwrap_or(1);
+            self.ticks = ticks.into_iter().step_by(step).collect();
+            return;
+        }
         let mut kept: Vec<(f64, String)> = Vec::new();
-        for (value, label) in std::mem::take(&mut self.ticks) {
-            let is_free = kept.last().is_none_or(|(before, text)| {
-                let apart = (self.at(value) - self.at(*before)).abs();
-                apart >= f64::midpoint(wide(text), wide(&label))
-            });
-            if is_free {
-                kept.push((value, label));
+        for tick in ticks {
+            if kept.last().is_none_or(|before| are_apart(before, &tick)) {
+                kept.push(tick);
             }
         }
         self.ticks = kept;
@@ -196,6 +208,14 @@ mod tests {
         assert_eq!(labels(&scale), ["0.2", "0.5", "1", "2", "5"]);
         let scale = Scale::new([2.0, 4.0, 8.0], true, false, [0.0, 1.0]);
         assert_eq!(labels(&scale.with_ticks_at([2.0, 8.0, 4.0])), ["2", "4", "8"]);
+    }
+
+    #[test]
+    fn labels_without_space_are_left_out() {
+        let mut scale = Scale::new([0.0, 0.1], false, true, [0.0, 100.0]);
+        assert_eq!(labels(&scale), ["0", "0.02", "0.04", "0.06", "0.08", "0.10"]);
+        scale.thin(|_| 30.0);
+        assert_eq!(labels(&scale), ["0", "0.04", "0.08"]);
     }
 
     #[test]
