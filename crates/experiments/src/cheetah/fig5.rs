@@ -2,7 +2,7 @@
 
 use sluicegate_costmodel::completion::Figure;
 
-use super::{cases, table};
+use super::completion::{bars, cases, table};
 use crate::experiment::Method;
 use crate::{Experiment, Outcome};
 
@@ -24,5 +24,6 @@ fn compute() -> Outcome {
     let (both, apart) = (seconds("BigData A+B"), seconds("BigData A") + seconds("BigData B"));
     outcome.decide("C23", format!("{both:.3} s, not {apart:.3} s"), both < apart);
     outcome.tables.push(table(Figure::Queries, &cases));
+    outcome.charts.push(bars(EXPERIMENT.title, &cases, |case| case.query.clone()));
     outcome
 }

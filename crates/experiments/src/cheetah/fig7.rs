@@ -2,7 +2,8 @@
 
 use sluicegate_costmodel::completion::{Figure, System};
 
-use super::{cases, table};
+use super::completion::{cases, lines, table};
+use crate::chart::Axis;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome};
 
@@ -28,5 +29,7 @@ fn compute() -> Outcome {
     outcome.decide("C27", format!("{first:.2} s to {last:.2} s longer"), grows);
     outcome.note("the rate at which a switch is read out is assumed");
     outcome.tables.push(table(Figure::Results, &cases));
+    let x = Axis::logarithmic("entries of the result");
+    outcome.charts.push(lines("Completion times by the size of the result", x, &cases));
     outcome
 }

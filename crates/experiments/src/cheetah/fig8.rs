@@ -1,8 +1,8 @@
 //! Figure 8: links of 10 and 20 Gbit/s.
 
-use sluicegate_costmodel::completion::Figure;
+use sluicegate_costmodel::completion::{Case, Figure};
 
-use super::{cases, table};
+use super::completion::{bars, cases, table};
 use crate::experiment::Method;
 use crate::{Experiment, Outcome};
 
@@ -24,5 +24,7 @@ fn compute() -> Outcome {
     let mut outcome = Outcome::default();
     outcome.decide("C26", format!("{faster:.2}"), (1.7..=2.1).contains(&faster));
     outcome.tables.push(table(Figure::Links, &cases));
+    let name = |case: &Case| format!("{}, {} Gbit/s", case.query, case.value);
+    outcome.charts.push(bars(EXPERIMENT.title, &cases, name));
     outcome
 }

@@ -3,8 +3,9 @@
 use sluicegate_costmodel::Provenance;
 use sluicegate_pruning::theory::{Statement, distinct, line_rate, skyline, statements, top_n};
 
+use crate::chart::{Axis, Line, Marks};
 use crate::experiment::Method;
-use crate::{Experiment, Outcome, Table};
+use crate::{Chart, Experiment, Outcome, Table};
 
 /// All worked examples.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -54,5 +55,30 @@ fn compute() -> Outcome {
         rows: statements().into_iter().map(row).collect(),
         provenance: Provenance::Counted,
     });
+    outcome.charts.push(widths_by_rows());
     outcome
+}
+
+/// Returns the columns that TOP 1000 needs for each number of rows, by the theorem and by the exact tail.
+fn widths_by_rows() -> Chart {
+    let rows = || (8..=13).map(|power| 1_u64 << power);
+    let number = |columns: u64| columns as f64;
+    let by_theorem = rows().filter_map(|rows| {
+        let columns = top_n::paper_width(1_000, rows, DELTA)?;
+        Some((number(rows), number(columns)))
+    });
+    let exact =
+        rows().map(|rows| (number(rows), number(top_n::exact_width(1_000, rows, DELTA).max(1))));
+    let published = [(600.0, 16.0), (8_000.0, 5.0), (481.0, 19.0)];
+    Chart {
+        title: "Columns of TOP 1000 by rows, for a failure in 10,000 queries".to_owned(),
+        x: Axis::logarithmic("rows"),
+        y: Axis::logarithmic("columns"),
+        marks: Marks::Lines(vec![
+            Line::new("theorem", by_theorem),
+            Line::new("exact tail", exact),
+            Line::published("published examples", published),
+        ]),
+        provenance: Provenance::Counted,
+    }
 }

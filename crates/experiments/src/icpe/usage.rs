@@ -8,7 +8,7 @@ use crate::chart::{Axis, Line, Marks};
 use crate::{Chart, Outcome, Record, Results, ResultsError, Run, Setting, Table, UsageSample};
 
 /// A link behind which a query takes seconds, at the scale factors of both settings.
-const LINKS: [&str; 2] = ["100mbit", "1gbit"];
+const LINKS: [&str; 2] = ["50mbit", "200mbit"];
 /// The number of rates over the time of a run.
 const WINDOWS: u32 = 40;
 

@@ -40,7 +40,8 @@ pub(super) struct Hash {
 impl Hash {
     /// Returns true if `n` is a prime above `m` and `a` and `b` are below it.
     pub(super) fn is_universal(self) -> bool {
-        let is_prime = (2..self.n).take_while(|it| it * it <= self.n).all(|it| self.n % it != 0);
+        let is_prime =
+            (2..self.n).take_while(|it| it * it <= self.n).all(|it| !self.n.is_multiple_of(it));
         is_prime && self.n > self.m && (1..self.n).contains(&self.a) && self.b < self.n
     }
 

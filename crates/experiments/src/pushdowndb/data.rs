@@ -40,14 +40,9 @@ pub(super) fn indexed(setting: &Setting) -> Data {
     let name = "pushdowndb-indexed";
     let more = ["--tables", "lineitem", "--objects", "4"];
     let definitions = format!("{name}.sql");
-    generated(name, "tpch", setting.scale, &more).then(&[
-        "index",
-        "create",
-        "-f",
-        &definitions,
-        "lineitem",
-        "l_extendedprice",
-    ])
+    generated(name, "tpch", setting.scale, &more)
+        .then(&["index", "create", "-f", &definitions, "lineitem", "l_extendedprice"])
+        .then(&["index", "create", "-f", &definitions, "lineitem", "l_orderkey"])
 }
 
 /// The scale factor of [`joins`].

@@ -28,7 +28,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), setting.either(3, 1))
+    sweep::runs(&cells(setting), setting.either(2, 1))
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {

@@ -24,6 +24,9 @@ const SAME: f64 = 0.5;
 /// The share of the bytes of CSV that Select may scan of Parquet.
 const FEWER: f64 = 0.2;
 
+/// The client adds up the values, which it would otherwise print.
+const SETTINGS: [(&str, &str); 2] = [("scan", "select"), ("aggregate", "here")];
+
 /// Returns the name of a series: `CSV, 10 columns`.
 fn name(format: &str, columns: u32) -> String {
     let format = if format == "csv" { "CSV" } else { "Parquet" };
@@ -37,9 +40,10 @@ fn cells(setting: &Setting) -> Vec<Cell> {
         for format in FORMATS {
             let (data, name) = (data::floats(setting, format), name(format, columns));
             cells.extend(SELECTIVITIES.map(|selectivity| {
-                let query = format!("select f0 from floats_{columns} where f0 < {selectivity}");
+                let query =
+                    format!("select sum(f0) from floats_{columns} where f0 < {selectivity}");
                 let point = (selectivity.to_string(), selectivity);
-                Cell::new(&name, point, &data, &[("scan", "select")], query)
+                Cell::new(&name, point, &data, &SETTINGS, query)
             }));
         }
     }
@@ -51,7 +55,7 @@ fn sizes(format: &str) -> String {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    let mut runs = sweep::runs(&cells(setting), setting.rounds());
+    let mut runs = sweep::runs(&cells(setting), sweep::rounds(setting));
     runs.extend(FORMATS.map(|format| {
         let data = data::floats(setting, format);
         let query = format!("select url, size from glob('s3://{}/**') order by url", data.name);

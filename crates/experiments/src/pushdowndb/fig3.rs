@@ -34,7 +34,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), setting.rounds())
+    sweep::runs(&cells(setting), sweep::rounds(setting))
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
@@ -54,10 +54,12 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         .map(|name| series(&measured, name).into_iter().map(|it| it.dollars()).fold(0.0, f64::max));
     let found = format!("{range:.2} times; {:.2} times the cost", costs[1] / costs[0]);
     outcome.decide("P37", found, range <= FLAT && costs[1] <= costs[0]);
-    if range > FLAT {
+    if range > FLAT || costs[1] > costs[0] {
+        let times: Vec<String> = bloom.iter().map(|it| format!("{:.0}", 1e3 * it)).collect();
         outcome.note(format!(
-            "here the store evaluates the date first and the keys only for the rows that are early enough: {}",
-            bloom.iter().map(|it| format!("{:.0}", 1e3 * it)).collect::<Vec<_>>().join(", ") + " ms"
+            "the joins take {} ms from the earliest date to none: scans of a tenth of a second differ by what else runs, \
+             and the keys are looked up for early orders only",
+            times.join(", ")
         ));
     }
     let points = points();

@@ -43,7 +43,7 @@ fn matching() -> f64 {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), setting.rounds())
+    sweep::runs(&cells(setting), sweep::rounds(setting))
 }
 
 /// The prediction for a rate.

@@ -43,7 +43,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    let mut runs = sweep::runs(&cells(setting), setting.rounds());
+    let mut runs = sweep::runs(&cells(setting), sweep::rounds(setting));
     let explain = format!("explain analyze verbose {}", query("uniform", PLANNED.0));
     let settings = [("scan", "select"), ("group_by", "case")];
     runs.push(Run::sql(PLAN, &data::groups(setting), sweep::LINK, &settings, &[explain], 1));

@@ -90,14 +90,14 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), setting.rounds())
+    sweep::runs(&cells(setting), sweep::rounds(setting))
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let measured = sweep::read(&cells(setting), results)?;
-    let rows = Rows::from_f64(lineitem_rows(setting));
-    let best = break_even::top_k_sample(K, rows, MEASURED_SHARE);
-    let mut outcome = predictions(&measured, best);
+    let rows = lineitem_rows(setting);
+    let best = break_even::top_k_sample(K, Rows::from_f64(rows), MEASURED_SHARE);
+    let mut outcome = predictions(&measured, rows, best);
     let axis = || Axis::logarithmic("rows in the sample");
     outcome.charts.push(sweep::time_chart("Measured time of a top-100", axis(), &measured));
     outcome.charts.push(Chart {
@@ -120,7 +120,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
 }
 
 /// Decides all claims, that about the fewest bytes by what was counted.
-fn predictions(measured: &[Measured], best_here: Rows) -> Outcome {
+fn predictions(measured: &[Measured], rows_here: f64, best_here: Rows) -> Outcome {
     let hardware = HardwareProfile::paper();
     let mut outcome = Outcome::default();
     let best = break_even::top_k_sample(K, Rows(60_000_000), SHARE);
@@ -133,8 +133,10 @@ fn predictions(measured: &[Measured], best_here: Rows) -> Outcome {
     let found = ends.map_or_else(String::new, |(few, many)| {
         format!("{} to {}", few.cell.label, many.cell.label)
     });
-    let sixth = SAMPLES[4] as f64 / LINEITEM_ROWS.as_f64();
-    let holds = SAMPLES[0] == 10 * K.0 && (sixth * 6.0 - 1.0).abs() <= 0.01 && ends.is_some();
+    let sixth = rows_here / 6.0;
+    let holds = ends.is_some_and(|(few, many)| {
+        few.cell.x == 10.0 * K.as_f64() && (many.cell.x / sixth - 1.0).abs() <= 0.01
+    });
     outcome.decide("P55", found, holds);
     outcome.note("as at scale factor 10: ten times K to a sixth of the table, which is predicted for 1e3 to 1e7 rows");
 

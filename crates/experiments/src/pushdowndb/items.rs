@@ -3,9 +3,9 @@
 use sluicegate_costmodel::{Bytes, Cost, HardwareProfile, Phase, Provenance, Requests};
 use sluicegate_workloads::pushdowndb::ITEMS;
 
-use super::names;
 use super::paper::{OBJECTS, predicted};
 use super::sweep::{Cell, Measured, geometric_mean, series};
+use super::{data, names};
 use crate::{Data, Setting, Table};
 
 /// The item that the paper runs with an index.
@@ -85,6 +85,16 @@ pub(super) fn mean(gains: &[Gain]) -> Gain {
     Gain { faster: of(|it| it.faster), cost: of(|it| it.cost), chosen: String::new() }
 }
 
+/// Returns the items that gain least, with their gains.
+pub(super) fn least(gains: &[Gain]) -> String {
+    let mut named: Vec<(&str, f64)> =
+        ITEMS.iter().map(|item| item.name).zip(gains.iter().map(|it| it.faster)).collect();
+    named.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let least: Vec<String> =
+        named.iter().take(3).map(|(name, faster)| format!("{name} {faster:.1}")).collect();
+    least.join(", ")
+}
+
 /// A table of gains, with those that the authors' script has.
 pub(super) fn table(title: String, gains: &[Gain]) -> Table {
     let row = |name: &str, gain: &Gain, published: &str| {
@@ -116,7 +126,8 @@ pub(super) fn table(title: String, gains: &[Gain]) -> Table {
 
 /// Returns the cost of what an item moved, at scale factor 10 for a client.
 pub(super) fn at_scale_10(it: &Measured, setting: &Setting, client: &HardwareProfile) -> Cost {
-    let factor = 10.0 / setting.scale;
+    let scale = if it.cell.label == GROUP_BY { data::group_scale(setting) } else { setting.scale };
+    let factor = 10.0 / scale;
     let bytes = it.query.last.bytes;
     let of = |bytes: u64| Bytes::from_f64(bytes as f64 * factor);
     // Objects are larger at scale 10, and there are 96 of each table.

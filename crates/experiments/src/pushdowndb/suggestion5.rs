@@ -41,7 +41,7 @@ fn runs(setting: &Setting) -> Vec<Run> {
 
 /// Returns the part of a bill, in cents, that the store charges.
 fn store(it: &Measured) -> f64 {
-    100.0 * (it.dollars() - it.query.last.dollars.compute)
+    100.0 * (it.dollars() - it.bill().compute)
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {

@@ -3,7 +3,7 @@
 use sluicegate_costmodel::{Cost, Provenance};
 
 use crate::chart::{Axis, Bar, Line, Marks};
-use crate::{Chart, Data, Repeated, Results, ResultsError, Run, StatementDollars, Table};
+use crate::{Chart, Data, Repeated, Results, ResultsError, Run, Setting, StatementDollars, Table};
 
 /// The link of live experiments. Two cores scan a bit more than 1 GB/s here, about eleven times what this link
 /// carries. The ratio is that of the paper's 96 scans of 130 MB/s to its link of 1.16 GB/s.
@@ -109,8 +109,19 @@ impl Measured {
         self.query.seconds
     }
 
+    /// The bill in dollars, with the client's machine for the median of seconds.
+    pub(super) fn bill(&self) -> StatementDollars {
+        let Repeated { last, seconds, .. } = &self.query;
+        let compute = match last.seconds > 0.0 {
+            true => last.dollars.compute * seconds / last.seconds,
+            false => last.dollars.compute,
+        };
+        let total = last.dollars.total - last.dollars.compute + compute;
+        StatementDollars { compute, total, ..last.dollars }
+    }
+
     pub(super) fn dollars(&self) -> f64 {
-        self.query.last.dollars.total
+        self.bill().total
     }
 
     /// Bytes over the link.
@@ -187,8 +198,8 @@ pub(super) fn table(title: impl Into<String>, axis: &'static str, measured: &[Me
         let mut row = vec![it.cell.series.clone(), it.cell.label.clone(), seconds(it.seconds())];
         row.extend([last.bytes.link, last.bytes.scanned, last.bytes.returned].map(megabytes));
         row.push(it.requests().to_string());
-        row.extend(parts(&last.dollars).map(|part| format!("{:.4}", part)));
-        row.push(format!("{:.4}", 100.0 * last.dollars.total));
+        row.extend(parts(&it.bill()).map(|part| format!("{part:.4}")));
+        row.push(format!("{:.4}", 100.0 * it.dollars()));
         row
     };
     Table {
@@ -240,12 +251,16 @@ pub(super) fn time_chart(title: impl Into<String>, x: Axis, measured: &[Measured
     }
 }
 
-/// A chart of the parts of bills in cents, a bar for each cell.
+/// A chart of the parts of bills in cents, a bar for each cell, those of a point together.
 pub(super) fn cost_chart(title: impl Into<String>, measured: &[Measured]) -> Chart {
-    let bars = measured.iter().map(|it| {
-        (format!("{}, {}", it.cell.label, it.cell.series), parts(&it.query.last.dollars))
-    });
-    cost_bars(title, Provenance::Measured, bars)
+    let labels = names(measured.iter().map(|it| it.cell.label.as_str()));
+    let of = |label: &str| {
+        let here: Vec<&Measured> = measured.iter().filter(|it| it.cell.label == label).collect();
+        here.into_iter()
+            .map(|it| (format!("{}, {}", it.cell.label, it.cell.series), parts(&it.bill())))
+            .collect::<Vec<_>>()
+    };
+    cost_bars(title, Provenance::Measured, labels.into_iter().flat_map(of))
 }
 
 /// A chart of bills as bars of their parts.
@@ -284,6 +299,11 @@ pub(super) fn spread(values: impl IntoIterator<Item = f64>) -> f64 {
         .into_iter()
         .fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
     most / least
+}
+
+/// Returns the number of rounds of each query. Larger data needs fewer, because fixed times matter less.
+pub(super) fn rounds(setting: &Setting) -> usize {
+    setting.either(3, 2)
 }
 
 /// Returns the mean of some numbers.

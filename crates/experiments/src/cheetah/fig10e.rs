@@ -1,0 +1,111 @@
+//! Figure 10e: JOIN by the size of its filter.
+
+use super::bigdata::{file, join_scale, joined};
+use super::sweep::{Point, Sweep, chart, of, percent, points, table};
+use crate::chart::Axis;
+use crate::experiment::Method;
+use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
+use sluicegate_workloads::bigdata::Table;
+
+/// The figure. Filters are as much smaller than the paper's as the tables are.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "cheetah/fig10e",
+    title: "What JOIN forwards, by the size of its filter",
+    place: "Cheetah §8.3, Figure 10e",
+    method: Method::Live { runs, evaluate },
+};
+
+const BLOOM: &str = "join-bloom";
+const REGISTER: &str = "join-register-bloom";
+const HASHES: f64 = 3.0;
+const WORD_BITS: f64 = 64.0;
+const MEBIBYTE: f64 = 8.0 * 1024.0 * 1024.0;
+/// The size with which the paper's join is nearly optimal, in MiB.
+const LARGE: f64 = 16.0;
+/// The powers of two between the least and the greatest filter.
+const POWERS: i32 = 7;
+
+/// Returns the bits of a filter of [`LARGE`] at the scale of the tables, as a power of two.
+fn large_bits(setting: &Setting) -> f64 {
+    (LARGE * MEBIBYTE * join_scale(setting)).log2().floor().exp2()
+}
+
+/// Returns a sweep over the join of both tables.
+pub(super) fn sweep<'a>(algorithms: &'a str, over: String, files: &'a [String; 2]) -> Sweep<'a> {
+    let [pages, visits] = files;
+    let probe = ["--probe", visits, "--probe-column", "desturl"];
+    Sweep {
+        algorithms,
+        over: vec![over],
+        input: pages,
+        columns: "pageurl",
+        more: probe.map(str::to_owned).to_vec(),
+    }
+}
+
+/// The files of both tables.
+pub(super) fn files(setting: &Setting) -> [String; 2] {
+    [Table::Rankings, Table::Uservisits]
+        .map(|table| file("bigdata-join", table, join_scale(setting), "parquet"))
+}
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    let (data, files) = (joined(setting), files(setting));
+    let range = |cell_bits: f64| {
+        let greatest = 2.0 * large_bits(setting) / cell_bits;
+        format!("d={}..{}", greatest / 2.0_f64.powi(POWERS), greatest)
+    };
+    // An array of a Bloom filter has a quarter of the bits, so that three have less than all of them.
+    vec![
+        sweep(BLOOM, range(4.0), &files).run(BLOOM, &data),
+        sweep(REGISTER, range(WORD_BITS), &files).run(REGISTER, &data),
+    ]
+}
+
+/// Returns the size of a point's filter in MiB, for tables as large as the paper's.
+fn mebibytes(point: &Point, setting: &Setting) -> f64 {
+    let cell = if point.algorithm == BLOOM { HASHES } else { WORD_BITS };
+    point.value * cell / MEBIBYTE / join_scale(setting)
+}
+
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let all = points(results, &[BLOOM, REGISTER])?;
+    // The greatest filter that is not above the size.
+    let at = |algorithm: &str, size: f64| {
+        let small = of(&all, algorithm).filter(|it| mebibytes(it, setting) <= size);
+        small.last().map_or((f64::NAN, f64::NAN), |it| (it.over_optimum(), it.forwarded))
+    };
+    let ratios = [BLOOM, REGISTER].map(|it| at(it, LARGE).0);
+    let mut outcome = Outcome::default();
+    let found = format!("{:.4} and {:.4} × OPT at 16 MB", ratios[0], ratios[1]);
+    outcome.decide("C34", found, ratios.iter().all(|ratio| *ratio <= 1.01));
+    outcome.note(format!(
+        "filters are as much smaller as the tables; with 1 MB they forward {} and {}, of {} at least: nine of ten \
+         visits are of a page in the table",
+        percent(at(BLOOM, 1.0).1),
+        percent(at(REGISTER, 1.0).1),
+        percent(all.first().map_or(f64::NAN, |it| it.optimum)),
+    ));
+    let title = format!("Joins of {} of the paper's rows", percent(join_scale(setting)));
+    outcome.tables.push(table(title, &all));
+    let x = Axis::logarithmic("MiB of the filter, for tables of the paper's size");
+    outcome.charts.push(chart(EXPERIMENT.title, x, &all, |it| mebibytes(it, setting)));
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_shrink_with_the_tables() {
+        for setting in [Setting::QUICK, Setting::FULL] {
+            let runs = runs(&setting);
+            let over = |run: &Run| run.arguments.iter().find(|it| it.starts_with("d=")).cloned();
+            let range = over(&runs[1]).unwrap();
+            let greatest: f64 = range.split("..").nth(1).unwrap().parse().unwrap();
+            let size = greatest * WORD_BITS / MEBIBYTE / join_scale(&setting);
+            assert!((LARGE..=2.0 * LARGE).contains(&size), "{range}: {size}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Table 2: the resources of each algorithm, beside those of our programs.
+
+use sluicegate_costmodel::Provenance;
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
+use sluicegate_pruning::experiment::table2::{Row, rows};
+use sluicegate_pruning::switch::{Placement, Target};
+
+use crate::chart::{Axis, Bar, Marks};
+use crate::experiment::Method;
+use crate::{Chart, Experiment, Outcome, Table};
+
+/// Our programs on a Tofino that is long enough for all of them.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "cheetah/table2",
+    title: "Stages, ALUs, memory and rules of each algorithm",
+    place: "Cheetah §2.2, §7.1, Table 2",
+    method: Method::Computed(compute),
+};
+
+/// The algorithms of the benchmark's seven queries.
+const SEVEN: [Algorithm; 7] = [
+    Algorithm::Filter,
+    Algorithm::Distinct,
+    Algorithm::SkylineSum,
+    Algorithm::TopNRandomized,
+    Algorithm::GroupBy,
+    Algorithm::JoinBloom,
+    Algorithm::Having,
+];
+/// The greatest number of metadata bits of a query, §A.2.1.
+const METADATA: usize = 255;
+
+fn compute() -> Outcome {
+    let mut outcome = Outcome::default();
+    decide_limits(&mut outcome);
+    let tofino = Target::tofino1();
+    // Neither SKYLINE nor JOIN fits a Tofino 1 at the paper's defaults.
+    let long = Target {
+        name: "a Tofino 1 with more stages and memory".into(),
+        stages: 64,
+        sram_blocks: 16 * tofino.sram_blocks,
+        map_rams: 16 * tofino.map_rams,
+        register_blocks: 16 * tofino.register_blocks,
+        ..tofino
+    };
+    let rows = rows(&long).unwrap_or_default();
+    decide_rules(&mut outcome, &rows);
+    let published: Vec<&Row> = rows.iter().filter(|row| row.paper.is_some()).collect();
+    let is_explained = |row: &&&Row| !row.reason.is_empty() || takes_no_more(row);
+    let explained = published.iter().filter(is_explained).count();
+    let alike = published.iter().filter(|row| takes_no_more(row)).count();
+    let found = format!("{alike} of {} rows with no more, the others explained", published.len());
+    outcome.decide("C13", found, explained == published.len() && published.len() == 10);
+    outcome
+        .note("the formulas are restored; ours also hash, compare and drop in stages of their own");
+    decide_metadata(&mut outcome);
+    outcome.tables.push(Table {
+        title: format!("Resources on {}, ours / published", long.name),
+        columns: vec![
+            "algorithm",
+            "defaults",
+            "stages",
+            "ALUs",
+            "SRAM, KiB",
+            "TCAM entries",
+            "rules",
+            "metadata bits",
+            "reason of differences",
+        ],
+        rows: rows.iter().map(cells).collect(),
+        provenance: Provenance::Counted,
+    });
+    let stages = |row: &&Row| Bar {
+        name: row.algorithm.name().to_owned(),
+        lengths: vec![
+            row.placed.as_ref().map_or(0.0, |it| it.stages.len() as f64),
+            row.paper.as_ref().map_or(0.0, |it| it.stages as f64),
+        ],
+    };
+    outcome.charts.push(Chart {
+        title: "Stages of each algorithm at the paper's defaults".to_owned(),
+        x: Axis::linear("stages"),
+        y: Axis::default(),
+        marks: Marks::Bars {
+            parts: vec!["ours".to_owned(), "published".to_owned()],
+            bars: published.iter().map(stages).collect(),
+            is_stacked: false,
+        },
+        provenance: Provenance::Counted,
+    });
+    outcome
+}
+
+/// Returns true if our program takes no more of anything than the paper's row.
+fn takes_no_more(row: &Row) -> bool {
+    let (Some(paper), Ok(ours)) = (&row.paper, &row.placed) else { return false };
+    ours.stages.len() as u64 <= paper.stages
+        && ours.stateful_alus() as u64 <= paper.alus
+        && ours.register_bits <= paper.sram_bits
+        && ours.ternary_entries as u64 <= paper.tcam_entries
+}
+
+fn decide_limits(outcome: &mut Outcome) {
+    let paper = Target::paper();
+    let stages = paper.stages as u64;
+    let bytes = paper.sram_blocks * paper.sram_block_bits * stages / 8;
+    let entries = paper.tcam_blocks * paper.tcam_block_entries * stages;
+    let found = format!(
+        "{stages} stages, {} comparisons, {:.0} MB, {entries} TCAM entries",
+        paper.stateful_alus,
+        bytes as f64 / 1e6
+    );
+    let holds = (12..=60).contains(&stages)
+        && paper.stateful_alus == 10
+        && bytes <= 100_000_000
+        && (100_000..=300_000).contains(&entries);
+    outcome.decide("C03", found, holds);
+    outcome.note("the number of bytes that a switch reads of a packet is no limit of the model");
+}
+
+fn rules(placement: &Placement) -> usize {
+    placement.exact_entries + placement.ternary_entries
+}
+
+fn decide_rules(outcome: &mut Outcome, rows: &[Row]) {
+    let of = |algorithm: Algorithm| {
+        let row = rows.iter().find(|row| row.algorithm == algorithm);
+        row.and_then(|row| row.placed.as_ref().ok()).map(rules)
+    };
+    let all: Vec<usize> = SEVEN.iter().filter_map(|&it| of(it)).collect();
+    let (most, sum) = (all.iter().copied().max().unwrap_or(0), all.iter().sum::<usize>());
+    let holds = all.len() == SEVEN.len() && most <= 20 && sum < 100;
+    outcome.decide("C04", format!("at most {most} a query, {sum} in all"), holds);
+    let [sum, product] =
+        [Algorithm::SkylineSum, Algorithm::SkylineProduct].map(|it| of(it).unwrap_or(0));
+    outcome.note(format!(
+        "SKYLINE of 10 points has {sum}: an entry for each outcome of a point; by APH it has {product}, most of them \
+         its constant table of logarithms. The time of installing rules takes a switch"
+    ));
+}
+
+fn metadata(algorithm: Algorithm) -> usize {
+    algorithm.configure(&Parameters::default()).map_or(0, |it| it.program().metadata_bits())
+}
+
+fn decide_metadata(outcome: &mut Outcome) {
+    let bits = Algorithm::ALL.iter().map(|&it| (it.name(), metadata(it)));
+    let over: Vec<String> = bits
+        .filter(|(_, bits)| *bits > METADATA)
+        .map(|(name, bits)| format!("{bits} of {name}"))
+        .collect();
+    let most = Algorithm::ALL.iter().map(|&it| metadata(it)).max().unwrap_or(0);
+    outcome.decide("C14", format!("at most {most}"), over.is_empty());
+    outcome.note(match over.as_slice() {
+        [] => "the number is restored".to_owned(),
+        over => format!(
+            "the number is restored; above it are {}: APH keeps the leading bit and the logarithm of each coordinate \
+             in fields of their own, TOP N every doubled cutoff",
+            over.join(" and ")
+        ),
+    });
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let pair = |ours: Option<u64>, paper: Option<u64>| {
+        let [ours, paper] =
+            [ours, paper].map(|it| it.map_or_else(|| "-".to_owned(), |it| it.to_string()));
+        format!("{ours} / {paper}")
+    };
+    let (ours, paper) = (row.placed.as_ref().ok(), row.paper.as_ref());
+    let kibibytes = |bits: u64| bits.div_ceil(8 * 1024);
+    vec![
+        row.algorithm.name().to_owned(),
+        row.defaults.to_owned(),
+        pair(ours.map(|it| it.stages.len() as u64), paper.map(|it| it.stages)),
+        pair(ours.map(|it| it.stateful_alus() as u64), paper.map(|it| it.alus)),
+        pair(ours.map(|it| kibibytes(it.register_bits)), paper.map(|it| kibibytes(it.sram_bits))),
+        pair(ours.map(|it| it.ternary_entries as u64), paper.map(|it| it.tcam_entries)),
+        ours.map_or_else(String::new, |it| rules(it).to_string()),
+        metadata(row.algorithm).to_string(),
+        row.reason.to_owned(),
+    ]
+}
