@@ -7,9 +7,12 @@
   root.classList.add("script");
 
   // Pages: the one with the target of the URL is shown. Browsers can still search in the others.
-  function show() {
+  function named() {
     const id = decodeURIComponent(location.hash.slice(1));
-    const target = id ? document.getElementById(id) : null;
+    return id ? document.getElementById(id) : null;
+  }
+  function show() {
+    const target = named();
     const page = target?.closest(".page") ?? pages[0];
     for (const it of pages) {
       if (it === page) it.removeAttribute("hidden");
@@ -34,7 +37,9 @@
   }
   addEventListener("hashchange", go);
   for (const page of pages) {
+    // A search within the document has found something, or the URL has a target here.
     page.addEventListener("beforematch", () => {
+      if (named()?.closest(".page") === page) return;
       history.replaceState(null, "", "#" + page.id);
       show();
     });
