@@ -3,9 +3,9 @@
 use super::groupings::{GroupBy, SUMS, provenance, query};
 use super::sweep::{self, Cell, series, spread};
 use super::{data, names};
-use crate::chart::{Axis, Line, Marks};
+use crate::chart::{Axis, Line};
 use crate::experiment::Method;
-use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The figure, measured here and predicted for the paper's client.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -115,13 +115,12 @@ fn show(outcome: &mut Outcome, x: Axis) {
             rows.push(row);
         }
     }
-    outcome.charts.push(Chart {
-        title: "Predicted time of group-bys over 64 million rows".to_owned(),
+    outcome.charts.push(sweep::predicted_chart(
+        "Predicted time of group-bys over 64 million rows",
         x,
-        y: Axis::linear("seconds"),
-        marks: Marks::Lines(lines.to_vec()),
-        provenance: provenance(),
-    });
+        lines.to_vec(),
+        provenance(),
+    ));
     let title = "Predicted cost of group-bys over 64 million rows";
     outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
     outcome.tables.push(Table {

@@ -251,6 +251,46 @@ pub(super) fn time_chart(title: impl Into<String>, x: Axis, measured: &[Measured
     }
 }
 
+/// A chart of the bytes that S3 Select returns along an axis, a line for each series.
+pub(super) fn returned_chart(title: impl Into<String>, x: Axis, measured: &[Measured]) -> Chart {
+    let lines = names(measured.iter().map(|it| it.cell.series.as_str())).into_iter().map(|name| {
+        let point = |it: &Measured| (it.cell.x, it.returned() as f64 / 1e6);
+        Line::new(name, series(measured, name).into_iter().map(point))
+    });
+    let provenance = Provenance::Counted;
+    let y = Axis::linear("MB returned");
+    Chart { title: title.into(), x, y, marks: Marks::Lines(lines.collect()), provenance }
+}
+
+/// A chart of predicted seconds along an axis.
+pub(super) fn predicted_chart(
+    title: impl Into<String>,
+    x: Axis,
+    lines: Vec<Line>,
+    provenance: Provenance,
+) -> Chart {
+    let y = Axis::linear("seconds");
+    Chart { title: title.into(), x, y, marks: Marks::Lines(lines), provenance }
+}
+
+/// A chart of the predicted seconds of two parts, a bar for each point.
+pub(super) fn parts_chart(
+    title: impl Into<String>,
+    parts: [&str; 2],
+    bars: Vec<Bar>,
+    is_stacked: bool,
+    provenance: Provenance,
+) -> Chart {
+    let marks = Marks::Bars { parts: parts.map(str::to_owned).to_vec(), bars, is_stacked };
+    Chart {
+        title: title.into(),
+        x: Axis::linear("seconds"),
+        y: Axis::linear(""),
+        marks,
+        provenance,
+    }
+}
+
 /// A chart of the parts of bills in cents, a bar for each cell, those of a point together.
 pub(super) fn cost_chart(title: impl Into<String>, measured: &[Measured]) -> Chart {
     let labels = names(measured.iter().map(|it| it.cell.label.as_str()));
