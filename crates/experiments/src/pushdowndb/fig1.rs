@@ -4,7 +4,7 @@ use sluicegate_costmodel::{Cost, HardwareProfile, Rows};
 
 use super::filter::Filter;
 use super::paper::{predicted, provenance};
-use super::sweep::{self, Cell};
+use super::sweep::{self, Cell, Measured, series};
 use super::table2::published;
 use super::{data, names};
 use crate::chart::{Axis, Line};
@@ -61,6 +61,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let predictions = predictions();
     let mut outcome = Outcome::default();
     decide(&mut outcome, &predictions);
+    add_measured_ratio(&mut outcome, &measured);
     show(&mut outcome, &predictions);
     let axis = Axis::logarithmic("selectivity");
     outcome.charts.push(sweep::time_chart("Measured time of filters", axis, &measured));
@@ -115,6 +116,20 @@ fn decide(outcome: &mut Outcome, [server, s3, index]: &Predictions) {
     let last = &index[POWERS.len() - 1].1;
     let requests = last.requests.cents() / cents(last);
     outcome.decide("P16", format!("{} at 1e-2", percent(requests)), requests > 0.5);
+}
+
+/// Adds how many times as fast S3-side filtering is here to the note of the first claim.
+fn add_measured_ratio(outcome: &mut Outcome, measured: &[Measured]) {
+    let pairs = series(measured, names::SERVER).into_iter().zip(series(measured, names::S3));
+    let ratios: Vec<f64> = pairs.map(|(server, s3)| server.seconds() / s3.seconds()).collect();
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    if let Some(first) = outcome.verdicts.first_mut() {
+        let here =
+            format!("measured here, S3-side filtering is {least:.1} to {most:.1} times as fast");
+        first.note =
+            Some(first.note.take().map_or_else(|| here.clone(), |it| format!("{it}; {here}")));
+    }
 }
 
 /// Adds the predictions, and what Table II has of the same filters.
