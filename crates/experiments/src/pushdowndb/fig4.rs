@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::{Bytes, HardwareProfile, Phase, Provenance, Steps, predict};
+use sluicegate_costmodel::{Bytes, HardwareProfile, Phase, Steps, predict};
 
 use super::join_sweep::provenance;
 use super::joins::{BOUNDS, customers, fast_client, query, scan_of_orders, slow_client};
 use super::paper::{predicted, seconds};
-use super::sweep::{self, Cell, Measured};
+use super::sweep::{self, Cell};
 use super::{data, names};
-use crate::chart::{Axis, Line, Marks};
+use crate::chart::{Axis, Line};
 use crate::experiment::Method;
-use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The figure, predicted for the paper's client and for one that is faster than its link, and measured here.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -81,21 +81,13 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let mut outcome = predictions();
     let axis = || Axis::logarithmic("false-positive rate");
     outcome.charts.push(sweep::time_chart("Measured time of the Bloom join", axis(), &measured));
-    outcome.charts.push(returned(&measured, axis()));
+    outcome.charts.push(sweep::returned_chart(
+        "Bytes returned by the Bloom join",
+        axis(),
+        &measured,
+    ));
     outcome.tables.push(sweep::table("Bloom joins with filters of SUBSTRING", "p", &measured));
     Ok(outcome)
-}
-
-/// A chart of the bytes that are returned.
-fn returned(measured: &[Measured], x: Axis) -> Chart {
-    let points = measured.iter().map(|it| (it.cell.x, it.returned() as f64 / 1e6));
-    Chart {
-        title: "Bytes returned by the Bloom join".to_owned(),
-        x,
-        y: Axis::linear("MB"),
-        marks: Marks::Lines(vec![Line::new(names::BLOOM, points)]),
-        provenance: Provenance::Counted,
-    }
 }
 
 fn predictions() -> Outcome {
@@ -122,17 +114,16 @@ fn predictions() -> Outcome {
     let line = |name: &str, time: fn(&Point) -> Duration| {
         Line::new(name, points.iter().map(|it| (it.rate, time(it).as_secs_f64())))
     };
-    outcome.charts.push(Chart {
-        title: "Predicted time of the Bloom join's scan of orders at scale factor 10".to_owned(),
-        x: Axis::logarithmic("false-positive rate"),
-        y: Axis::linear("seconds"),
-        marks: Marks::Lines(vec![
+    outcome.charts.push(sweep::predicted_chart(
+        "Predicted time of the Bloom join's scan of orders at scale factor 10",
+        Axis::logarithmic("false-positive rate"),
+        vec![
             line("the paper's client", |it| it.slow),
             line("fast client", |it| it.fast),
             line("store alone", |it| it.store),
-        ]),
-        provenance: provenance(),
-    });
+        ],
+        provenance(),
+    ));
     let bars = points.iter().map(|it| (it.rate.to_string(), it.cost));
     let title = "Predicted cost of the scan, with the paper's client";
     outcome.charts.push(sweep::cost_bars(title, provenance(), bars));

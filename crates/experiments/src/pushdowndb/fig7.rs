@@ -5,9 +5,9 @@ use sluicegate_costmodel::Provenance;
 use super::groupings::{GROUPS, GroupBy, hybrid_parts, provenance, query, share};
 use super::sweep::{self, Cell, LINK, spread};
 use super::{data, names};
-use crate::chart::{Axis, Line, Marks};
+use crate::chart::{Axis, Line};
 use crate::experiment::Method;
-use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The figure, measured here and predicted for the paper's client.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -116,13 +116,12 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
             ]);
         }
     }
-    outcome.charts.push(Chart {
-        title: "Predicted time of group-bys over 64 million rows".to_owned(),
-        x: axis(),
-        y: Axis::linear("seconds"),
-        marks: Marks::Lines(lines.to_vec()),
-        provenance: provenance(),
-    });
+    outcome.charts.push(sweep::predicted_chart(
+        "Predicted time of group-bys over 64 million rows",
+        axis(),
+        lines.to_vec(),
+        provenance(),
+    ));
     let title = "Predicted cost of group-bys over 64 million rows";
     outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
     outcome.tables.push(Table {

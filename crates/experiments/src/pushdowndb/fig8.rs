@@ -1,8 +1,10 @@
 //! Figure 8: the sample of a top-K.
 
+use std::time::Duration;
+
 use sluicegate_costmodel::{
-    AnswerFormat, Bytes, Format, HardwareProfile, PriceBook, Provenance, Requests, Rows,
-    ScanDemand, Steps, Terms, TopKDemand, Work, break_even, predict,
+    AnswerFormat, Bytes, Format, HardwareProfile, PriceBook, Requests, Rows, ScanDemand, Steps,
+    Terms, TopKDemand, break_even, predict,
 };
 
 use super::paper::{
@@ -10,9 +12,9 @@ use super::paper::{
 };
 use super::sweep::{self, Cell, Measured};
 use super::{data, names};
-use crate::chart::{Axis, Bar, Line, Marks};
+use crate::chart::{Axis, Bar};
 use crate::experiment::Method;
-use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The figure, predicted for the paper's client and measured here.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -95,110 +97,140 @@ fn runs(setting: &Setting) -> Vec<Run> {
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let measured = sweep::read(&cells(setting), results)?;
-    let rows = lineitem_rows(setting);
-    let best = break_even::top_k_sample(K, Rows::from_f64(rows), MEASURED_SHARE);
-    let mut outcome = predictions(&measured, rows, best);
+    let points: Vec<Point> = SAMPLES.into_iter().filter_map(point).collect();
+    let mut outcome = Outcome::default();
+    decide_sizes(&mut outcome, &measured, lineitem_rows(setting));
+    let opposite = are_opposite(&points);
+    outcome.decide("P56", if opposite { "both" } else { "not both" }, opposite);
+    let best = break_even::top_k_sample(K, Rows::from_f64(lineitem_rows(setting)), MEASURED_SHARE);
+    decide_bytes(&mut outcome, &measured, best.as_f64(), &points);
+    let least = points.iter().map(|it| it.scan).fold(f64::INFINITY, f64::min);
+    outcome.decide("P58", format!("at least {:.0} %", 100.0 * least), least > 0.5);
+
     let axis = || Axis::logarithmic("rows in the sample");
     outcome.charts.push(sweep::time_chart("Measured time of a top-100", axis(), &measured));
-    outcome.charts.push(Chart {
-        title: "Bytes returned by a top-100".to_owned(),
-        x: axis(),
-        y: Axis::linear("MB"),
-        marks: Marks::Lines(vec![Line::new(
-            names::SAMPLING,
-            measured.iter().map(|it| (it.cell.x, it.returned() as f64 / 1e6)),
-        )]),
-        provenance: Provenance::Counted,
-    });
+    outcome.charts.push(sweep::returned_chart("Bytes returned by a top-100", axis(), &measured));
     outcome.charts.push(sweep::cost_chart("Measured cost of a top-100", &measured));
-    let title = format!(
-        "The 100 least prices of lineitem at scale factor {}; S* is {}",
-        setting.scale, best.0
-    );
+    let scale = setting.scale;
+    let title =
+        format!("The 100 least prices of lineitem at scale factor {scale}; S* is {}", best.0);
     outcome.tables.push(sweep::table(title, "sample", &measured));
+    show(&mut outcome, &points);
     Ok(outcome)
 }
 
-/// Decides all claims, that about the fewest bytes by what was counted.
-fn predictions(measured: &[Measured], rows_here: f64, best_here: Rows) -> Outcome {
+/// The prediction for a sample at scale factor 10.
+struct Point {
+    sample: u64,
+    /// The sample, and the scan with a threshold.
+    phases: [Duration; 2],
+    time: Duration,
+    cents: f64,
+    /// The share of the cost that is the scan of the second phase.
+    scan: f64,
+    returned: Bytes,
+}
+
+fn point(sample: u64) -> Option<Point> {
     let hardware = HardwareProfile::paper();
-    let mut outcome = Outcome::default();
+    let steps = top_k(sample).sampling()?;
+    let (time, cost) = predicted(&steps, hardware);
+    let Steps::InTurn(phases) = &steps else { return None };
+    let [first, second] = phases.as_slice() else { return None };
+    let cents = cost.total().cents();
+    Some(Point {
+        sample,
+        phases: [first, second].map(|it| predict(it, hardware).total()),
+        time,
+        cents,
+        scan: PriceBook::paper().cost(&second.work()).scanned.cents() / cents,
+        returned: steps.work().returned,
+    })
+}
+
+/// Decides the claims about the best sample, the table, and the samples that are run.
+fn decide_sizes(outcome: &mut Outcome, measured: &[Measured], rows: f64) {
     let best = break_even::top_k_sample(K, Rows(60_000_000), SHARE);
     outcome.decide("P53", best.0.to_string(), best.0 == 244_949);
-    let declared = format!("{:.2} GB, {:.1} million rows", LINEITEM.as_gib(), millions());
-    let sizes =
-        (LINEITEM.as_gib() / 7.25 - 1.0).abs() <= 0.01 && (millions() / 60.0 - 1.0).abs() <= 0.01;
-    outcome.decide("P54", declared, sizes);
-    let ends = measured.first().zip(measured.last());
-    let found = ends.map_or_else(String::new, |(few, many)| {
-        format!("{} to {}", few.cell.label, many.cell.label)
-    });
-    let sixth = rows_here / 6.0;
-    let holds = ends.is_some_and(|(few, many)| {
-        few.cell.x == 10.0 * K.as_f64() && (many.cell.x / sixth - 1.0).abs() <= 0.01
-    });
-    outcome.decide("P55", found, holds);
-    outcome.note("as at scale factor 10: ten times K to a sixth of the table, which is predicted for 1e3 to 1e7 rows");
+    let (gigabytes, millions) = (LINEITEM.as_gib(), LINEITEM_ROWS.as_f64() / 1e6);
+    let near = |found: f64, published: f64| (found / published - 1.0).abs() <= 0.01;
+    let found = format!("{gigabytes:.2} GB, {millions:.1} million rows");
+    outcome.decide("P54", found, near(gigabytes, 7.25) && near(millions, 60.0));
+    let [least, most] =
+        [measured.first(), measured.last()].map(|it| it.map_or(0.0, |it| it.cell.x));
+    let holds = least == 10.0 * K.as_f64() && near(most, rows / 6.0);
+    outcome.decide("P55", format!("{least} to {most}"), holds);
+    outcome.note(
+        "ten times K to a sixth of the table, as at scale factor 10, for which 1e3 to 1e7 rows are predicted",
+    );
+}
 
-    let mut rows = Vec::new();
-    let mut phases = Vec::new();
-    let mut scanned = Vec::new();
-    for sample in SAMPLES {
-        let Some(Steps::InTurn(steps)) = top_k(sample).sampling() else { continue };
-        let [first, second] = [0, 1].map(|at| predict(&steps[at], hardware).total());
-        let returned = steps.iter().map(|it| it.work().returned).sum::<Bytes>();
-        let second_cost =
-            PriceBook::paper().cost(&Work { wall: second, ..steps[1].work() }).scanned.cents();
-        let (time, cost) = predicted(&Steps::InTurn(steps), hardware);
-        rows.push(vec![
-            sample.to_string(),
-            seconds(first),
-            seconds(second),
-            seconds(time),
-            format!("{:.1}", returned.as_f64() / 1e6),
-            format!("{:.2}", cost.total().cents()),
-        ]);
-        phases.push((sample, first, second, returned));
-        scanned.push(second_cost / cost.total().cents());
-    }
-    let monotone = phases.windows(2).all(|pair| pair[0].1 <= pair[1].1 && pair[0].2 >= pair[1].2);
-    let ends = phases.first().zip(phases.last());
-    let opposite = monotone && ends.is_some_and(|(few, many)| few.1 < many.1 && few.2 > many.2);
-    outcome.decide("P56", if opposite { "both" } else { "not both" }, opposite);
-    let fewest = measured.iter().min_by_key(|it| it.returned()).map_or(0.0, |it| it.cell.x);
-    let near = (best_here.as_f64() / 3.0..=best_here.as_f64() * 3.0).contains(&fewest);
-    let turns = measured.iter().position(|it| it.cell.x == fewest);
-    let inside = turns.is_some_and(|at| at > 0 && at + 1 < measured.len());
-    outcome.decide("P57", format!("{fewest} rows; S* is {}", best_here.0), near && inside);
-    let predicted = phases.iter().min_by_key(|it| it.3).map_or(0, |it| it.0);
+/// Returns true if the first phase takes longer with a larger sample, and the second shorter.
+fn are_opposite(points: &[Point]) -> bool {
+    let is_monotone = points.windows(2).all(|pair| {
+        pair[0].phases[0] <= pair[1].phases[0] && pair[0].phases[1] >= pair[1].phases[1]
+    });
+    let ends = points.first().zip(points.last());
+    is_monotone
+        && ends.is_some_and(|(few, many)| {
+            few.phases[0] < many.phases[0] && few.phases[1] > many.phases[1]
+        })
+}
+
+/// Decides the claim about the fewest bytes by what was counted.
+fn decide_bytes(outcome: &mut Outcome, measured: &[Measured], best: f64, points: &[Point]) {
+    let fewest = measured.iter().enumerate().min_by_key(|(_, it)| it.returned());
+    let (at, sample) = fewest.map_or((0, 0.0), |(at, it)| (at, it.cell.x));
+    let turns = at > 0 && at + 1 < measured.len();
+    let near = (best / 3.0..=best * 3.0).contains(&sample);
+    outcome.decide("P57", format!("{sample} rows; S* is {best}"), near && turns);
+    let predicted = points.iter().min_by_key(|it| it.returned).map_or(0, |it| it.sample);
     outcome
         .note(format!("at scale factor 10, the fewest bytes are predicted for {predicted} rows"));
-    let least = scanned.iter().copied().fold(f64::INFINITY, f64::min);
-    outcome.decide("P58", format!("at least {:.0} %", 100.0 * least), least > 0.5);
-    let bars = phases.iter().map(|(sample, first, second, _)| Bar {
-        name: sample.to_string(),
-        lengths: [first, second].map(std::time::Duration::as_secs_f64).to_vec(),
-    });
-    outcome.charts.push(Chart {
-        title: "Predicted time of a top-100 by its sample, at scale factor 10".to_owned(),
-        x: Axis::linear("seconds"),
-        y: Axis::linear(""),
-        marks: Marks::Bars {
-            parts: vec!["sample".to_owned(), "scan".to_owned()],
-            bars: bars.collect(),
-            is_stacked: true,
-        },
-        provenance: provenance(),
-    });
+}
+
+/// Adds the predictions.
+fn show(outcome: &mut Outcome, points: &[Point]) {
+    let bar = |it: &Point| Bar {
+        name: it.sample.to_string(),
+        lengths: it.phases.map(|it| it.as_secs_f64()).to_vec(),
+    };
+    outcome.charts.push(sweep::parts_chart(
+        "Predicted time of a top-100 by its sample, at scale factor 10",
+        ["sample", "scan"],
+        points.iter().map(bar).collect(),
+        true,
+        provenance(),
+    ));
+    let row = |it: &Point| {
+        let mut row = vec![it.sample.to_string()];
+        row.extend([it.phases[0], it.phases[1], it.time].map(seconds));
+        row.push(format!("{:.1}", it.returned.as_f64() / 1e6));
+        row.push(format!("{:.2}", it.cents));
+        row
+    };
     outcome.tables.push(Table {
         title: "The 100 least prices of lineitem at scale factor 10".to_owned(),
         columns: vec!["sample", "phase 1", "phase 2", "seconds", "MB returned", "cents"],
-        rows,
+        rows: points.iter().map(row).collect(),
         provenance: provenance(),
     });
-    outcome
 }
 
-fn millions() -> f64 {
-    LINEITEM_ROWS.as_f64() / 1e6
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_predictions_agree_with_the_claims() {
+        let points: Vec<Point> = SAMPLES.into_iter().filter_map(point).collect();
+        assert_eq!(points.len(), SAMPLES.len());
+        assert!(are_opposite(&points));
+        assert!(points.iter().all(|it| it.scan > 0.5));
+    }
+
+    #[test]
+    fn samples_end_at_a_sixth_of_the_table() {
+        assert_eq!(samples(&Setting::QUICK), [1_000.0, 2_659.0, 7_070.0, 18_800.0, 49_988.0]);
+    }
 }

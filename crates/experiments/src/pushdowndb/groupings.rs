@@ -12,7 +12,7 @@ use super::names;
 use super::paper::predicted;
 
 /// The bytes of the authors' table: 100 objects of 107.65 MB.
-const TABLE: Bytes = Bytes(10_765_000_000);
+pub(super) const TABLE: Bytes = Bytes(10_765_000_000);
 const ROWS: Rows = Rows(64_000_000);
 const OBJECTS: u64 = 100;
 /// The GETs of the table: parts of 8 MiB.

@@ -6,8 +6,8 @@ use super::data;
 use super::joins::{Join, query, slow_client};
 use super::paper::predicted;
 use super::sweep::{self, Cell, Measured};
-use crate::chart::{Axis, Line, Marks};
-use crate::{Chart, Outcome, Setting, Table};
+use crate::chart::{Axis, Line};
+use crate::{Outcome, Setting, Table};
 
 /// A point of a figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,13 +92,12 @@ pub(super) fn show(
         let point = points.get(at).map(|point| (point.x, time));
         lines.push(Line::published(join.name(), point));
     }
-    outcome.charts.push(Chart {
-        title: "Predicted time of joins at scale factor 10".to_owned(),
-        x: x(),
-        y: Axis::linear("seconds"),
-        marks: Marks::Lines(lines),
-        provenance: provenance(),
-    });
+    outcome.charts.push(sweep::predicted_chart(
+        "Predicted time of joins at scale factor 10",
+        x(),
+        lines,
+        provenance(),
+    ));
     let title = "Predicted cost of joins at scale factor 10";
     outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
     outcome.tables.push(Table {

@@ -104,14 +104,14 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// The median of seconds.
+    /// The seconds of the fastest round, which are what the paper reports.
     pub(super) fn seconds(&self) -> f64 {
-        self.query.seconds
+        self.query.all_seconds.iter().copied().fold(self.query.seconds, f64::min)
     }
 
-    /// The bill in dollars, with the client's machine for the median of seconds.
+    /// The bill in dollars, with the client's machine for the fastest round.
     pub(super) fn bill(&self) -> StatementDollars {
-        let Repeated { last, seconds, .. } = &self.query;
+        let (last, seconds) = (&self.query.last, self.seconds());
         let compute = match last.seconds > 0.0 {
             true => last.dollars.compute * seconds / last.seconds,
             false => last.dollars.compute,
@@ -142,12 +142,10 @@ impl Measured {
         requests.get + requests.select
     }
 
-    /// The point of a line, with the fastest and the slowest run.
+    /// The point of a line, with the slowest round.
     fn point(&self) -> [f64; 4] {
-        let all = &self.query.all_seconds;
-        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = all.iter().copied().fold(0.0, f64::max);
-        [self.cell.x, self.seconds(), least.min(self.seconds()), most.max(self.seconds())]
+        let slowest = self.query.all_seconds.iter().copied().fold(self.seconds(), f64::max);
+        [self.cell.x, self.seconds(), self.seconds(), slowest]
     }
 }
 
@@ -248,6 +246,46 @@ pub(super) fn time_chart(title: impl Into<String>, x: Axis, measured: &[Measured
         y: Axis::linear("seconds"),
         marks: Marks::Lines(lines.collect()),
         provenance: Provenance::Measured,
+    }
+}
+
+/// A chart of the bytes that S3 Select returns along an axis, a line for each series.
+pub(super) fn returned_chart(title: impl Into<String>, x: Axis, measured: &[Measured]) -> Chart {
+    let lines = names(measured.iter().map(|it| it.cell.series.as_str())).into_iter().map(|name| {
+        let point = |it: &Measured| (it.cell.x, it.returned() as f64 / 1e6);
+        Line::new(name, series(measured, name).into_iter().map(point))
+    });
+    let provenance = Provenance::Counted;
+    let y = Axis::linear("MB returned");
+    Chart { title: title.into(), x, y, marks: Marks::Lines(lines.collect()), provenance }
+}
+
+/// A chart of predicted seconds along an axis.
+pub(super) fn predicted_chart(
+    title: impl Into<String>,
+    x: Axis,
+    lines: Vec<Line>,
+    provenance: Provenance,
+) -> Chart {
+    let y = Axis::linear("seconds");
+    Chart { title: title.into(), x, y, marks: Marks::Lines(lines), provenance }
+}
+
+/// A chart of the predicted seconds of two parts, a bar for each point.
+pub(super) fn parts_chart(
+    title: impl Into<String>,
+    parts: [&str; 2],
+    bars: Vec<Bar>,
+    is_stacked: bool,
+    provenance: Provenance,
+) -> Chart {
+    let marks = Marks::Bars { parts: parts.map(str::to_owned).to_vec(), bars, is_stacked };
+    Chart {
+        title: title.into(),
+        x: Axis::linear("seconds"),
+        y: Axis::linear(""),
+        marks,
+        provenance,
     }
 }
 
