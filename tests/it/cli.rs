@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
 use sluicegate_costmodel::HardwareProfile;
 use tempfile::TempDir;
@@ -159,6 +159,11 @@ impl Served {
     pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
+    }
+
+    /// Takes the pipe to the server's stdin, if it has one.
+    pub(crate) fn stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
     }
 
     /// Waits until the server exits; returns its exit code.
@@ -333,17 +338,6 @@ fn statements_come_from_stdin_and_the_first_error_names_its_own() {
     assert_eq!(text(&stdout), "a\n;\n");
     let said = text(&stderr);
     assert!(said.starts_with("error: stdin:2: No field named nothing."), "{said}");
-}
-
-#[test]
-fn stats_say_what_was_counted() {
-    let served = Served::start();
-    let query = "SELECT count(*) FROM 's3://bucket/fruit.csv'";
-    let args = ["sql", "--stats", "--store", "sluice", "--scan", "select", "-c", query];
-    let Output { status, stderr, .. } = served.command(&args).output().unwrap();
-    let said = text(&stderr);
-    assert_eq!(status.code(), Some(0), "{said}");
-    assert!(said.contains("1 SELECT") && said.contains("paper-2020-us-east-1"), "{said}");
 }
 
 /// The answer is the same; stderr names the setting that is not followed, and the reason.

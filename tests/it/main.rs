@@ -68,6 +68,7 @@ mod slt;
 mod stages;
 mod stall_timeout;
 mod statistics;
+mod stats;
 mod stop;
 mod storage;
 mod strategies;

@@ -1,20 +1,26 @@
 //! `sluice reproduce`: the papers' experiments and the verdicts on their claims.
 
+use std::fs;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
-use crate::cli::{ends, good, sluice};
+use crate::cli::{bad, ends, good, sluice, text};
+
+/// The computed experiments of a paper, which need no store.
+const COMPUTED: [&str; 3] = ["pushdowndb/table1", "pushdowndb/table2", "icpe/errata"];
 
 #[test]
 fn each_claim_has_a_verdict_or_the_reason_why_not() {
-    let results: Value =
-        serde_json::from_str(&good(&mut sluice(&["reproduce", "--format", "json"]))).unwrap();
+    let args = [&["reproduce", "--format", "json"], &COMPUTED[..]].concat();
+    let results: Value = serde_json::from_str(&good(&mut sluice(&args))).unwrap();
     let claims = results["claims"].as_array().unwrap();
-    assert_eq!(claims.len(), 148);
+    assert!(claims.len() > 20);
     for claim in claims {
         let is_decided = matches!(claim["verdict"].as_str(), Some("holds" | "differs"));
-        assert_eq!(is_decided, claim["found"].is_string(), "{claim}");
-        let is_external = claim["class"] == "external";
-        assert_eq!(claim["verdict"] == "external", is_external, "{claim}");
+        assert!(is_decided && claim["found"].is_string(), "{claim}");
         assert!(claim["verdict"] != "differs" || claim["note"].is_string(), "{claim}");
     }
 }
@@ -34,4 +40,89 @@ fn an_unknown_experiment_is_refused_with_those_that_there_are() {
     let none = "there is no experiment `fig1`; there are pushdowndb/";
     ends(&mut sluice(&["reproduce", "fig1"]), 2, none);
     ends(&mut sluice(&["reproduce", "--claims", "fig1"]), 2, "no claim is of `fig1`");
+}
+
+/// An experiment of several short commands.
+const LIVE: [&str; 5] = ["reproduce", "cheetah/protocol", "--quick", "--scale", "0.01"];
+
+/// Returns the numbers of `3 commands ran, the output of 4 was there`.
+fn counts(output: &Output) -> [usize; 2] {
+    let said = text(&output.stderr);
+    let line = said.lines().find(|line| line.contains(" commands ran, ")).expect(&said);
+    let numbers = line.split_ascii_whitespace().filter_map(|word| word.parse().ok());
+    numbers.collect::<Vec<usize>>().try_into().unwrap()
+}
+
+#[test]
+fn a_command_that_has_run_is_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("evaluation");
+    let run = || {
+        let args = [&LIVE[..], &["--format", "json", "--to"]].concat();
+        let output = sluice(&args).arg(&place).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (counts(&output), text(&output.stdout))
+    };
+    let ([ran, reused], first) = run();
+    assert!(ran > 1 && reused == 0, "{ran} {reused}");
+    let (again, second) = run();
+    assert_eq!((again, second), ([0, ran], first));
+    let report = fs::read_to_string(place.join("report.html")).unwrap();
+    assert!(report.contains("cheetah/protocol") && report.ends_with("</html>\n"), "{report}");
+    let results: Value =
+        serde_json::from_str(&fs::read_to_string(place.join("results.json")).unwrap()).unwrap();
+    assert_eq!(results["experiments"][0]["id"], "cheetah/protocol");
+    // An output that is lost is made again, alone.
+    let results = place.join("results/cheetah/protocol");
+    let lost = fs::read_dir(results).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(lost).unwrap();
+    assert_eq!(run().0, [1, ran - 1]);
+}
+
+/// Ctrl-C and a kill lose the command that runs, and nothing else.
+#[cfg(unix)]
+#[test]
+fn a_stopped_evaluation_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("evaluation");
+    let command = || {
+        let mut command = sluice(&["reproduce", "pushdowndb/fig9", "--quick", "--scale", "0.005"]);
+        command.arg("--to").arg(&place);
+        command
+    };
+    let results = place.join("results/pushdowndb/fig9");
+    let finished = || fs::read_dir(&results).map_or(0, Iterator::count);
+    for (signal, least, code) in [("-INT", 1, Some(130)), ("-KILL", 2, None)] {
+        let mut child = command().stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let started = Instant::now();
+        while finished() < least && child.try_wait().unwrap().is_none() {
+            assert!(started.elapsed() < Duration::from_secs(120), "nothing finished");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let output = child.wait_with_output().unwrap();
+        // It may have ended before the signal.
+        if !output.status.success() {
+            assert_eq!(output.status.code(), code, "{}", text(&output.stderr));
+        }
+    }
+    let before = finished();
+    let output = command().output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [ran, reused] = counts(&output);
+    assert_eq!((reused, ran + reused), (before, finished()));
+}
+
+#[test]
+fn two_evaluations_do_not_share_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = fs::File::create(folder.path().join("lock")).unwrap();
+    lock.lock().unwrap();
+    let mut command = sluice(&LIVE);
+    command.arg("--to").arg(folder.path());
+    ends(&mut command, 1, "another process evaluates in");
+    let file = folder.path().join("lock");
+    let mut command = sluice(&LIVE);
+    bad(command.arg("--to").arg(file), "lock");
 }

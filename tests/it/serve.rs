@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::cli::{Served, good};
 
@@ -88,4 +89,17 @@ fn the_log_names_an_object_that_is_damaged() {
     }
     let text = read(&log, "damaged on disk");
     assert!(text.contains("bucket=\"bucket\"") && text.contains("key=\"sub/two.csv\""), "{text}");
+}
+
+/// A program that starts a store need not stop it.
+#[test]
+fn a_store_ends_with_its_input_if_it_was_asked_to() {
+    let piped = |mut command: Command| {
+        command.stdin(Stdio::piped());
+        command
+    };
+    let mut served = Served::start_as(&["--stop-with-stdin"], Stdio::null(), piped);
+    assert!(ask(&served, "/health").starts_with("HTTP/1.1 200 OK"));
+    drop(served.stdin());
+    assert_eq!(served.ended(), Some(0));
 }

@@ -13,6 +13,7 @@ pub(crate) mod parameters;
 pub(crate) mod quantity;
 mod reference;
 mod reproduce;
+pub(crate) mod route;
 mod serve;
 mod simulation;
 pub(crate) mod source;
@@ -21,6 +22,7 @@ mod storage;
 pub(crate) mod sweep;
 pub(crate) mod switch;
 pub(crate) mod time;
+pub(crate) mod topology;
 pub(crate) mod udp;
 mod validate;
 mod worker;
@@ -218,6 +220,9 @@ pub(crate) struct SqlArgs {
     /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Write the requests, bytes, cost, prediction and strategies of each statement to a file, a line of JSON each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stats_json: Option<PathBuf>,
     /// Open a prompt after the statements of -f and -c
     #[arg(long, short)]
     pub(crate) interactive: bool,

@@ -58,6 +58,9 @@ pub(crate) struct ServeArgs {
     /// incomplete. Ending the process never does
     #[arg(long)]
     pub(crate) no_fsync: bool,
+    /// Stop when stdin ends, as it does when the program that started the store ends in any way
+    #[arg(long)]
+    pub(crate) stop_with_stdin: bool,
     /// Remove multipart uploads that were begun so long ago and not completed: 7d, 12h, 30min, never
     #[arg(long, default_value = "7d", value_name = "AGE")]
     pub(crate) upload_expiry: Age,
@@ -126,7 +129,7 @@ impl ServeArgs {
 }
 
 /// The IDs of the options that only apply to serving, and so conflict with `--scrub`.
-const SERVING: [&str; 20] = [
+const SERVING: [&str; 21] = [
     "create",
     "access_log",
     "listen",
@@ -134,6 +137,7 @@ const SERVING: [&str; 20] = [
     "no_select",
     "no_index",
     "no_fsync",
+    "stop_with_stdin",
     "upload_expiry",
     "no_verify",
     "signature_v2",

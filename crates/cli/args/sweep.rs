@@ -6,6 +6,7 @@ use sluicegate_pruning::algorithm::catalog::Algorithm;
 use sluicegate_pruning::experiment::sweep::Span;
 
 use super::parameters::{ParameterArgs, of_each};
+use super::route::RouteArgs;
 use super::switch::InputArgs;
 use crate::output::chart::ChartFormat;
 
@@ -17,6 +18,9 @@ Examples:
   sluice switch sweep --algorithm group-by --over prefix=1000..1000000 --over w=1,3,9 \\
       --input visits.parquet --column userAgent,adRevenue --format svg --output 11d.svg
       The same along prefixes of the stream, a line for each width: as in figure 11.
+  sluice switch sweep --algorithm having --then-distinct --over w=64..4096 --threshold 1000000 \\
+      --input visits.csv --column languageCode,adRevenue
+      HAVING with a DISTINCT behind it, over a column with decimals: as in figure 10f.
   sluice switch sweep --algorithm top-n-randomized --over w=1..16 --seeds 20 --format csv \\
       --input generated:uniform
 
@@ -48,6 +52,8 @@ pub(crate) struct SweepArgs {
     pub(crate) over: Vec<Span>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) route: RouteArgs,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
     /// Runs of each point, with hash functions of their own

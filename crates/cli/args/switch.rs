@@ -10,16 +10,18 @@ use sluicegate_pruning::algorithm::catalog::Algorithm;
 use sluicegate_pruning::p4;
 
 use super::parameters::{ParameterArgs, of_each};
+use super::route::RouteArgs;
 use super::source::Source;
 use super::sweep::SweepArgs;
 use super::time::TimeArgs;
+use super::topology::{DagArgs, TopologyArgs};
 use super::udp::UdpArgs;
 use crate::output::listing::ListFormat;
 
 const SWITCH_EXAMPLES: &str = "\
 Examples:
   sluice switch run --workload bigdata
-      What a switch prunes of the seven queries of the paper, beside the optimum.
+      What a switch prunes of the queries of the paper, beside the optimum.
   sluice switch run --algorithm distinct --input visits.parquet --column userAgent
       The same for a file of yours.
   sluice switch fit
@@ -42,6 +44,7 @@ pub(crate) struct SwitchArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SwitchCommand {
     Run(Box<RunArgs>),
+    Examples(ExamplesArgs),
     Fit(FitArgs),
     P4(P4Args),
     Plan(PlanArgs),
@@ -49,6 +52,8 @@ pub(crate) enum SwitchCommand {
     Theory(TheoryArgs),
     Protocol(ProtocolArgs),
     Sweep(Box<SweepArgs>),
+    Topology(Box<TopologyArgs>),
+    Dag(DagArgs),
     Time(TimeArgs),
     Udp(Box<UdpArgs>),
     /// A process of `sluice switch udp`
@@ -86,17 +91,29 @@ pub(crate) struct InputArgs {
     /// Columns of the --probe file [default: those of --column]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) probe_column: Vec<String>,
+    /// Decimals of values that are compared with --threshold or added up; --threshold is in the column's unit
+    /// [default: all of them, or for `having` as many as fit 32 bits, with the rest rounded up]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=9))]
+    pub(crate) decimals: Option<u8>,
 }
 
 const RUN_EXAMPLES: &str = "\
 Examples:
   sluice switch run --workload bigdata --scale 0.02
-      The paper's seven queries: entries in and out, the optimum, whether the answer is the same.
+      The paper's queries: entries in and out, the optimum, whether the answer is the same.
+  sluice switch run --workload tpch-q3 --scale 0.1
+      The joins of TPC-H's query 3.
   sluice switch run --algorithm distinct --input generated:zipf:keys=50000 -w 4 --check
       A generated stream; fast path and program are compared, verdict for verdict and register for
       register.
   sluice switch run --algorithm group-by --input visits.csv --column userAgent,adRevenue
       GROUP BY over a file, here of `sluice generate bigdata`. Keys may be of any type; they are sent as fingerprints.
+  sluice switch run --algorithm having --then-distinct --threshold 500 \\
+      --input visits.csv --column languageCode,adRevenue
+      HAVING SUM(adRevenue) > 500: the threshold is in dollars, and decimals are sent exactly if they
+      fit 32 bits.
+  sluice switch run --algorithm distinct --input visits.csv --column userAgent --per-packet 4
+      Four entries in a packet, each with its part of the matrix.
   sluice switch run --algorithm join-bloom --input pages.csv --column pageURL \\
       --probe visits.csv --probe-column destURL
       A join, whose smaller table builds the filter.
@@ -123,6 +140,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
+    pub(crate) route: RouteArgs,
+    #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
     /// Which version of the program
     #[arg(long, value_enum, default_value_t, conflicts_with = "workload")]
@@ -131,7 +150,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ENTRIES", num_args = 0..=1, default_missing_value = "20000")]
     pub(crate) check: Option<usize>,
     /// Run all queries of a generated workload instead
-    #[arg(long, value_enum, conflicts_with_all = ["input", "probe", "column", "probe_column"])]
+    #[arg(long, value_enum, conflicts_with_all = ["input", "probe", "column", "probe_column", "decimals",
+          "per_packet", "lanes", "then_distinct"])]
     pub(crate) workload: Option<Workload>,
     /// The workload's scale factor; 1 is the paper's sample
     #[arg(long, default_value_t = 0.05, value_name = "FACTOR", requires = "workload", value_parser = super::quantity::scale)]
@@ -147,8 +167,24 @@ pub(crate) struct RunArgs {
 /// The generated workloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Workload {
-    /// The Big Data benchmark and the seven queries of Cheetah
+    /// The Big Data benchmark: the seven queries of Cheetah, and its queries A, B and A+B
     Bigdata,
+    /// The two joins of TPC-H's query 3
+    TpchQ3,
+}
+
+const EXAMPLES_EXAMPLES: &str = "\
+Examples:
+  sluice switch examples
+      The queries over the products and ratings of the paper's table 1, with the rows that are pruned.";
+
+/// Run the paper's six examples over its table 1: what is pruned, and the answers
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES_EXAMPLES)]
+pub(crate) struct ExamplesArgs {
+    /// How the rows are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
 }
 
 const FIT_EXAMPLES: &str = "\
@@ -158,6 +194,8 @@ Examples:
       Tofino compiler reports, and which algorithms fit together.
   sluice switch fit --algorithm group-by -w 11
       One algorithm, stage by stage, or why it does not fit.
+  sluice switch fit --algorithm distinct --key-bits 32 --per-packet 4
+      The same for packets of four entries, which share the rows of the matrix.
   sluice switch fit --target my.toml
       A switch of your own: a TOML file with `base = 'tofino1'` and the limits that differ, such as
       `stages = 10`. A Tofino 1 has 12, which are all a program's: the table that forwards packets
@@ -175,6 +213,8 @@ pub(crate) struct FitArgs {
     /// One algorithm, stage by stage
     #[arg(long, long_help = of_each())]
     pub(crate) algorithm: Option<Algorithm>,
+    #[command(flatten)]
+    pub(crate) route: RouteArgs,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
     /// Which version of the program
@@ -208,6 +248,8 @@ pub(crate) struct P4Args {
     /// Architecture that the program is for
     #[arg(long, value_enum, default_value_t)]
     pub(crate) arch: ArchArg,
+    #[command(flatten)]
+    pub(crate) route: RouteArgs,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
     /// Which version of the program

@@ -14,19 +14,22 @@ Examples:
       When each query of the paper's figure 5 is complete, part by part.
   sluice switch time 9 --format svg --output 9.svg
       The time over the part that is not pruned, as a picture.
+  sluice switch time 9 --measure
+      The same time measured on this machine, beside the assumed one.
   sluice switch time 8 --workers 10 --per-packet 4
       Links of 10 and 20 Gbit/s, with twice the workers and four entries in a packet.
   sluice switch time constants
       What the model rests on: each constant with its source.
 
 Figures: 5 queries, 6a entries of a partition, 6b workers, 7 results beside a switch that keeps them
-(NetAccel), 8 links, 9 the unpruned part; table3 has the other devices that could prune.
+(NetAccel), 8 links, 9 the unpruned part, 12 entries that leave the data plane (appendix F); table3 has the
+other devices that could prune.
 
 Modelled: rules, making packets, the links, the master's queue and reading a result out of the switch, from
 constants that are published, measured, derived or assumed. What Spark takes is not modelled: the figures'
-numbers are not in the paper's text.";
+numbers are not in the paper's text. With --measure, operators of a master run on this machine.";
 
-/// Predict when a query through the paper's switch is complete: its figures 5 to 9 and table 3
+/// Predict when a query through the paper's switch is complete: its figures 5 to 9 and 12, and table 3
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TimeArgs {
@@ -42,6 +45,13 @@ pub(crate) struct TimeArgs {
     /// Entries in a packet
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) per_packet: u32,
+    /// Complete queries on this machine, for ten unpruned parts, instead of predicting their time: figure 9 only
+    #[arg(long)]
+    pub(crate) measure: bool,
+    /// Entries before pruning, of --measure
+    #[arg(long, default_value_t = 4_000_000, value_name = "N", requires = "measure",
+          value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
+    pub(crate) entries: u32,
     /// How the numbers are written [default: by the extension of --output, else table]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ChartFormat>,
@@ -72,6 +82,9 @@ pub(crate) enum Show {
     /// The part that is not pruned
     #[value(name = "9")]
     Unpruned,
+    /// Entries that leave the data plane
+    #[value(name = "12")]
+    Drain,
     /// Devices that could prune
     Table3,
     /// Constants of the model
@@ -88,6 +101,7 @@ impl Show {
             Self::Results => Figure::Results,
             Self::Links => Figure::Links,
             Self::Unpruned => Figure::Unpruned,
+            Self::Drain => Figure::Drain,
             Self::Table3 | Self::Constants => return None,
         })
     }

@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
 
 use sluicegate_costmodel::Bytes;
 use sluicegate_server::{Damage, Scrubbed, Server, scrub};
@@ -60,7 +61,10 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     let mut out = io::stdout();
     write!(out, "{}", greeting(&args, &server, is_given))?;
     out.flush()?;
-    server_stop_requested().await;
+    tokio::select! {
+        _ = server_stop_requested() => {}
+        () = end_of_stdin(), if args.stop_with_stdin => {}
+    }
     drop(hangups);
     print_line("stopping");
     compute
@@ -69,6 +73,17 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
             Ok(())
         })
         .await
+}
+
+/// Waits until stdin ends.
+async fn end_of_stdin() {
+    let (ended, end) = tokio::sync::oneshot::channel();
+    // A thread of its own, which ends with the process: a read of stdin cannot be stopped.
+    thread::spawn(move || {
+        drop(io::copy(&mut io::stdin(), &mut io::sink()));
+        let _ = ended.send(());
+    });
+    drop(end.await);
 }
 
 /// Compares all objects of a folder with their checksums, and prints the damaged ones.

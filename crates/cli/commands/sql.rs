@@ -10,6 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
 use crate::output::stats;
+use crate::output::stats_json::StatementLog;
 use crate::runtime::compute::Compute;
 use crate::runtime::input::text_of;
 use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes, watch};
@@ -37,6 +38,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let page =
         args.profile_html.as_deref().map(|path| Page::begin(path, "What the statements did"));
     let page = page.transpose()?;
+    let log = args.stats_json.as_deref().map(StatementLog::begin).transpose()?;
     let opens = script.is_none() || args.interactive;
     let editor = opens.then(prompt::editor).transpose()?;
     let engine = interruptible(Box::pin(args.connect.connect_with(&args.workers))).await?;
@@ -55,6 +57,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
         timing: reads && io::stdout().is_terminal(),
         max_cost,
         page,
+        log,
         fetch_shown: false,
         progress: !args.no_progress,
         including: 0,
@@ -64,7 +67,11 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
         let _watch = watch(LastResort::Soon);
         let ran = interruptible_writes(&engine, Box::pin(session.run_all(&script))).await;
         let goes_on = args.interactive && matches!(ran, Ok(true));
-        let ran = ran.map(drop);
+        let mut ran = ran.map(drop);
+        if !goes_on && let Some(log) = session.log.take() {
+            // As with a page, the error of the statement is the one to report.
+            ran = ran.and(log.finish());
+        }
         let shown = match session.page.take() {
             // If the user stopped the statements, no page is written.
             Some(page) if !matches!(ran, Err(Failure::Stopped(_))) => {
@@ -81,10 +88,10 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     // The prompt handles Ctrl-C itself: it stops a query and not the session.
     session.fetch_shown = true;
     session.output.at_prompt = true;
-    match editor {
-        Some(editor) => Box::pin(prompt::run(&mut session, editor, !args.no_init)).await,
-        None => Ok(()),
+    if let Some(editor) = editor {
+        Box::pin(prompt::run(&mut session, editor, !args.no_init)).await?;
     }
+    session.log.take().map_or(Ok(()), StatementLog::finish)
 }
 
 /// Returns the note of a page on the source of its numbers.

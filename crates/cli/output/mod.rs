@@ -1,8 +1,8 @@
 //! Output of commands: answers, charts, listings, statistics, progress and HTML pages.
 //!
 //! - Answers: `result_set` writes them, with `titles`, `fit`, `expanded`, `grid`, `nested` and `escape`.
-//! - Rows of the program's own commands: `listing`, `constant`. Plans: `tree`. Statistics on stderr: `stats`,
-//!   `progress`.
+//! - Rows of the program's own commands: `listing`, `constant`. Plans: `tree`. Statistics: `stats` on stderr,
+//!   `stats_json` in a file. `progress` is on stderr.
 //! - Pages and pictures: `html`, `chart`, `screen`. `file` makes output files appear when they are complete.
 
 pub(crate) mod chart;
@@ -19,6 +19,7 @@ pub(crate) mod progress;
 mod result_set;
 pub(crate) mod screen;
 pub(crate) mod stats;
+pub(crate) mod stats_json;
 pub(crate) mod titles;
 pub(crate) mod tree;
 mod unprintable;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use datafusion::common::runtime::SpawnedTask;
+use futures::FutureExt;
 use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
@@ -148,6 +149,12 @@ async fn stop_signal(kinds: &[Signal]) -> u8 {
     let (signal, count) = Signals::of_process().after(handled, kinds).await;
     HANDLED.fetch_max(count, Ordering::Relaxed);
     signal.code()
+}
+
+/// Returns the exit code of the first signal to stop, if one has come. The first call installs the handlers.
+pub(crate) fn stopped() -> Option<u8> {
+    let first = Signals::of_process().after(0, ALL).now_or_never();
+    first.map(|(signal, _)| signal.code())
 }
 
 /// Waits for the next Ctrl-C.

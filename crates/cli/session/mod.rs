@@ -29,6 +29,7 @@ use crate::output::escape::visible;
 use crate::output::html::Page;
 use crate::output::progress::{Amount, ProgressLine, print_line};
 use crate::output::stats;
+use crate::output::stats_json::StatementLog;
 use crate::output::titles::titled;
 use crate::runtime::compute::{Compute, RecordLevel, RunOptions, RunningStatement};
 use crate::session::meta::Meta;
@@ -50,6 +51,8 @@ pub(crate) struct Session<'a> {
     pub(crate) max_cost: Option<Dollars>,
     /// The HTML page that statements are added to, if there is one.
     pub(crate) page: Option<Page>,
+    /// The file with the statistics of statements, if there is one.
+    pub(crate) log: Option<StatementLog>,
     /// True if a query fetches no more rows than its table shows.
     pub(crate) fetch_shown: bool,
     /// True if the progress of long statements is shown, if stderr is a terminal.
@@ -80,15 +83,24 @@ impl Session<'_> {
     pub(crate) async fn run(&mut self, statement: &str) -> Result<()> {
         let mut ran = StatementOutcome::default();
         self.query_again().await?;
-        if self.page.is_some() {
+        if self.records() {
             // A statement that cannot be planned reports the error when it runs.
             ran.is_definition = !is_query(&self.engine, statement).await.unwrap_or(true);
         }
-        let result = Box::pin(self.run_as(statement, &mut ran)).await;
+        let mut result = Box::pin(self.run_as(statement, &mut ran)).await;
+        if let Some(log) = &mut self.log {
+            let written = log.add(&self.engine, statement, &ran, &result);
+            result = result.and(written);
+        }
         if let Some(page) = &mut self.page {
             page.add_run(&self.engine, statement, ran, &result);
         }
         result
+    }
+
+    /// Returns true if the decisions and the predictions of statements are kept.
+    const fn records(&self) -> bool {
+        self.page.is_some() || self.log.is_some()
     }
 
     /// Detects the kind of store again, if the store did not answer before.
@@ -107,7 +119,7 @@ impl Session<'_> {
             self.refuse_above(limit, statement).await?;
         }
         let asked = RunOptions {
-            kept: if self.page.is_some() { RecordLevel::Everything } else { RecordLevel::Counts },
+            kept: if self.records() { RecordLevel::Everything } else { RecordLevel::Counts },
             first: self.output.looks_at().filter(|_| self.fetch_shown),
         };
         let started = Instant::now();

@@ -30,8 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let experiment = find(id).ok_or("there is no such experiment")?;
     let setting = if rest.is_empty() { Setting::QUICK } else { Setting::FULL };
     let (program, folder) = (Path::new(program).canonicalize()?, Path::new(folder));
-    let mut printer = Printer;
-    let results = Runner::new(&program, folder, setting, &mut printer)?.run(experiment)?;
+    let results = Runner::new(&program, folder, setting, Printer)?.run(experiment)?;
     let mut out = io::stdout();
     let outcome = experiment.evaluate(&setting, &results)?;
     for table in &outcome.tables {

@@ -20,6 +20,10 @@ pub struct Run {
     pub output: RunOutput,
     /// True if the CPU time and the bytes of the command and of the store are sampled while it runs.
     pub is_sampled: bool,
+    /// The arguments of a command of `sluice` whose output is the command's input.
+    pub input: Option<Vec<String>>,
+    /// The name under which several experiments share its output.
+    pub shared: Option<&'static str>,
 }
 
 /// The kind of output that a run has.
@@ -77,6 +81,8 @@ impl Run {
             arguments: owned(arguments),
             output: RunOutput::Json,
             is_sampled: false,
+            input: None,
+            shared: None,
         }
     }
 
@@ -106,6 +112,8 @@ impl Run {
             arguments,
             output: RunOutput::Statements,
             is_sampled: false,
+            input: None,
+            shared: None,
         }
     }
 
@@ -130,10 +138,27 @@ impl Run {
         self
     }
 
+    /// Reads the output of another command of `sluice` from its input.
+    #[must_use]
+    pub fn reading(mut self, arguments: &[&str]) -> Self {
+        self.input = Some(owned(arguments));
+        self
+    }
+
+    /// Shares its output with all experiments that have the same run under this name.
+    #[must_use]
+    pub const fn shared(mut self, name: &'static str) -> Self {
+        self.shared = Some(name);
+        self
+    }
+
     /// Returns the command as it would be typed into a shell.
     #[must_use]
     pub fn shell(&self) -> String {
-        shell(&self.arguments)
+        match &self.input {
+            Some(input) => format!("{} | {}", shell(input), shell(&self.arguments)),
+            None => shell(&self.arguments),
+        }
     }
 }
 
@@ -168,6 +193,9 @@ mod tests {
         let expected = "sluice sql --format csv -f tpch.sql -c 'SET sluice.scan = '\\''get'\\''' \
             -c 'select '\\''it'\\'''\\''s'\\''' -c 'select '\\''it'\\'''\\''s'\\'''";
         assert_eq!(run.shell(), expected);
-        assert_eq!(Run::command("b", &["switch", "theory"]).shell(), "sluice switch theory");
+        let theory = Run::command("b", &["switch", "theory"]);
+        assert_eq!(theory.shell(), "sluice switch theory");
+        let piped = theory.reading(&["generate", "queries"]).shell();
+        assert_eq!(piped, "sluice generate queries | sluice switch theory");
     }
 }

@@ -4,6 +4,7 @@ mod answers;
 mod bigdata;
 mod cli;
 mod counts;
+mod deployments;
 mod floats;
 mod passes;
 mod plans;

@@ -71,6 +71,61 @@ fn a_sweep_has_intervals_beside_the_optimum() {
     );
 }
 
+/// Figure 10f: over a CSV file with decimals, the threshold is in the column's unit, and a DISTINCT behind HAVING lets
+/// each key through once.
+#[test]
+fn sums_of_decimals_are_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("visits.csv");
+    // Twenty languages: the n-th has 300 visits of n tenths and a cent.
+    let rows: String =
+        (0..6000).map(|row| format!("l{0},{1}.{2}1\n", row % 20, row % 20 / 10, row % 10)).collect();
+    std::fs::write(&file, format!("language,revenue\n{rows}")).unwrap();
+    let base = ["--algorithm", "having", "--column", "language,revenue"];
+    let input = ["--input", file.to_str().unwrap()];
+    let run = |more: &[&str]| {
+        json(&[&["switch", "run"][..], &base, &input, more].concat()).remove(0)
+    };
+    // The sums are 3, 33, 63, … 573 dollars; eight of them are more than 333, and one is 333 itself.
+    let distinct = ["--then-distinct", "--threshold", "333"];
+    let row = run(&[&distinct[..], &["--check"]].concat());
+    assert_eq!((&row["forwarded"], &row["optimum"]), (&8.into(), &8.into()), "{row}");
+    assert_eq!((&row["answer"], &row["checked"]), (&"unchanged".into(), &6000.into()));
+    let alone = run(&["--threshold", "333"]);
+    assert!(alone["forwarded"].as_u64() > Some(500) && alone["optimum"] == 8, "{alone}");
+    let rounded = run(&[&distinct[..], &["--decimals", "1"]].concat());
+    assert_eq!(rounded["optimum"], 9, "a cent is rounded up to ten: {rounded}");
+    let over = ["--over", "w=256..1024", "--seeds", "3"];
+    let rows = json(&[&["switch", "sweep"][..], &base, &input, &over, &distinct].concat());
+    for row in &rows {
+        assert_eq!((&row["over_optimum"], &row["wrong"]), (&1.0.into(), &0.into()), "{row}");
+    }
+    let over = ["--over", "threshold=30,333", "--seeds", "1"];
+    let rows = json(&[&["switch", "sweep"][..], &base, &input, &over, &["--then-distinct"]].concat());
+    let optimum = |row: &Value| (row["optimum_share"].as_f64().unwrap() * 6000.0).round();
+    assert_eq!((optimum(&rows[0]), optimum(&rows[1])), (19.0, 8.0));
+    // What is rounded must stay an answer: a filter compares exactly.
+    let filter = ["switch", "run", "--algorithm", "filter", "--column", "revenue"];
+    let filter = |more: &[&str]| [&filter[..], &input, more].concat();
+    let below = json(&filter(&["--threshold", "1"])).remove(0);
+    assert_eq!(below["forwarded"], 3000, "{below}");
+    refused(&mut sluice(&filter(&["--decimals", "1"])), "of which packets of 32 bits carry 1");
+    let mut other = sluice(&["switch", "run", "--algorithm", "distinct", "--decimals", "1"]);
+    refused(other.args(["--input", KEYS]), "--decimals is for a --threshold");
+    let mut other = sluice(&["switch", "run", "--algorithm", "distinct", "--then-distinct"]);
+    refused(other.args(["--input", KEYS]), "a DISTINCT follows `having`");
+}
+
+/// HAVING with <, which the paper leaves out: entries of a group that has reached the threshold are dropped.
+#[test]
+fn having_below_prunes_what_is_above() {
+    let run = ["switch", "run", "--algorithm", "having-below", "--threshold", "50000"];
+    let row = json(&[&run[..], &["--input", KEYS, "--check"]].concat()).remove(0);
+    assert_eq!((&row["answer"], &row["checked"]), (&"unchanged".into(), &20000.into()));
+    let share = |name: &str| row[name].as_f64().unwrap();
+    assert!(share("optimum_share") < 0.9 && share("forwarded_share") < 0.9, "{row}");
+}
+
 #[test]
 fn the_same_seeds_give_the_same_numbers() {
     let run = |first: &str| {
@@ -150,4 +205,30 @@ fn completion_times_are_modelled_with_their_sources() {
     let svg = good(sluice(&["switch", "time", "9"]).args(["--format", "svg"]));
     assert!(svg.starts_with("<svg") && svg.contains("Skyline"));
     refused(sluice(&["switch", "time", "table3"]).args(["--format", "svg"]), "only figures");
+    // Appendix F: the control plane is slower than a link, whatever leaves the data plane.
+    let drain = json(&["switch", "time", "12"]);
+    assert_eq!(drain.len(), 20);
+    for pair in drain.chunks(2) {
+        assert_eq!((&pair[0]["system"], &pair[1]["system"]), (&"Cheetah".into(), &"NetAccel".into()));
+        assert!(seconds(&pair[0]) < seconds(&pair[1]), "{pair:?}");
+    }
+    let overflow = constants.iter().find(|row| row["constant"].as_str().unwrap().contains("processor"));
+    assert!(overflow.unwrap()["source"].as_str().unwrap().starts_with("assumed: "));
+}
+
+/// Figure 9 on this machine: ten fractions of each operator, beside the assumed time.
+#[test]
+fn a_master_is_measured() {
+    let rows = json(&["switch", "time", "9", "--measure", "--entries", "20000"]);
+    assert_eq!(rows.len(), 6 * 10);
+    for (number, row) in rows.iter().enumerate() {
+        let part = (number % 10 + 1) as u64;
+        assert_eq!(row["entries"], 2_000 * part, "{row}");
+        let of = |name: &str| row[name].as_f64().unwrap();
+        assert!(of("fastest") <= of("measured") && of("measured") <= of("slowest"), "{row}");
+        assert!(of("slowest") > 0.0 && of("assumed") > 0.0, "{row}");
+    }
+    let table = good(&mut sluice(&["switch", "time", "9", "--measure", "--entries", "1000"]));
+    assert!(table.contains("measured: seconds") && table.contains("assumed: seconds"), "{table}");
+    refused(&mut sluice(&["switch", "time", "8", "--measure"]), "for figure 9");
 }

@@ -1,55 +1,151 @@
-//! `sluice reproduce`: computes the experiments of the papers and lists the verdicts on their claims.
+//! `sluice reproduce`: runs and computes the experiments of the papers, and lists the verdicts on their claims.
 
+mod lists;
+mod progress;
+mod report;
 mod verdicts;
 
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sluicegate_experiments::{Claim, EXPERIMENTS, Experiment, Outcome, Paper, Table, claims};
+use sluicegate_experiments::{
+    Claim, ClaimCounts, ClaimVerdict, Experiment, Outcome, Results, RunError, Runner, Setting,
+    Table, claims, experiments,
+};
 
-use self::verdicts::{Counts, verdict_of};
+use self::progress::EvaluationProgress;
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
+use crate::output::progress::print_line;
+use crate::runtime::interrupt::stopped;
+
+/// An experiment with its outcome, or the reason why it has none.
+type Concluded = (&'static Experiment, Result<Outcome, String>);
 
 pub(super) fn run(args: &ReproduceArgs) -> Result<()> {
     let names: Vec<&str> = args.experiments.iter().map(String::as_str).collect();
+    let setting = setting(args);
     if args.list {
-        return list(&chosen(&names)?, args.format);
+        return lists::list(&chosen(&names)?, &setting, args.format);
     }
     if args.claims {
-        return rules(&named_claims(&names)?, args.format);
+        return lists::rules(&names, args.format);
     }
-    let experiments = chosen(&names)?;
-    let outcomes: Vec<(&Experiment, Outcome)> =
-        experiments.into_iter().map(|experiment| (experiment, experiment.run())).collect();
-    // With names, the claims of these experiments; without, all claims.
-    let claims: Vec<&Claim> = match names.is_empty() {
-        true => claims().iter().collect(),
-        false => {
-            claims().iter().filter(|it| outcomes.iter().any(|(e, _)| names_it(it, e))).collect()
-        }
-    };
-    if args.format == ListFormat::Json {
-        let results = json!({
-            "experiments": outcomes.iter().map(|(e, it)| computed(e, it)).collect::<Vec<_>>(),
-            "claims": claims.iter().map(|claim| verdict_of(claim, &outcomes).json()).collect::<Vec<_>>(),
+    let concluded = evaluate(&chosen(&names)?, &setting, args)?;
+    let verdicts = verdicts_of(&names, &concluded);
+    let results = as_json(&concluded, &verdicts);
+    if concluded.iter().any(|(experiment, _)| !experiment.is_computed()) {
+        report::write_report(&concluded, &results, &setting, args)?;
+    }
+    match args.format {
+        ListFormat::Json => writeln!(io::stdout(), "{results:#}")?,
+        format => print(&names, &concluded, &verdicts, format)?,
+    }
+    match concluded.iter().filter(|(_, outcome)| outcome.is_err()).count() {
+        0 => Ok(()),
+        failed => Err(Failure::new(format!("{failed} of {} experiments failed", concluded.len()))
+            .with_hint("Their reasons are above. The same command runs only these again.")),
+    }
+}
+
+/// Returns the setting that the arguments ask for.
+fn setting(args: &ReproduceArgs) -> Setting {
+    let setting = if args.quick { Setting::QUICK } else { Setting::FULL };
+    Setting { scale: args.scale.unwrap_or(setting.scale), ..setting }
+}
+
+/// Runs the commands of the experiments, and evaluates their outputs.
+fn evaluate(
+    experiments: &[&'static Experiment],
+    setting: &Setting,
+    args: &ReproduceArgs,
+) -> Result<Vec<Concluded>> {
+    let concluded = |experiment: &'static Experiment, results: Result<Results, RunError>| {
+        let outcome = results.map_err(|error| error.to_string()).and_then(|results| {
+            experiment.evaluate(setting, &results).map_err(|error| error.to_string())
         });
-        return Ok(writeln!(io::stdout(), "{results:#}")?);
+        (experiment, outcome)
+    };
+    if experiments.iter().all(|experiment| experiment.is_computed()) {
+        return Ok(experiments.iter().map(|it| concluded(it, Ok(Results::default()))).collect());
     }
-    if !names.is_empty() && args.format == ListFormat::Table {
-        for (experiment, outcome) in &outcomes {
-            print_tables(experiment, outcome)?;
+    // From here on, signals are noted.
+    if let Some(code) = stopped() {
+        return Err(Failure::Stopped(code));
+    }
+    let program = std::env::current_exe()?;
+    let broken = |error: RunError| Failure::new(error.to_string());
+    let progress = EvaluationProgress::new();
+    let mut runner = Runner::new(&program, &args.to, *setting, progress).map_err(broken)?;
+    let mut missing = 0;
+    for experiment in experiments {
+        missing += runner.missing(experiment).map_err(broken)?;
+    }
+    runner.observer().expect(missing);
+    let mut all = Vec::new();
+    for &experiment in experiments {
+        let results = runner.run(experiment);
+        if let (Err(RunError::Stopped), Some(code)) = (&results, stopped()) {
+            runner.observer().clear();
+            print_line("stopped; the same command goes on from here");
+            return Err(Failure::Stopped(code));
+        }
+        let outcome = concluded(experiment, results);
+        runner.observer().ended(experiment.id, &summary(&outcome.1));
+        all.push(outcome);
+    }
+    runner.observer().clear();
+    let (ran, reused) = (runner.observer().ran(), runner.observer().reused());
+    print_line(&format!("{ran} commands ran, the output of {reused} was there"));
+    Ok(all)
+}
+
+/// Returns the verdicts of an outcome as words: `4 of 5 claims hold`.
+fn summary(outcome: &Result<Outcome, String>) -> String {
+    match outcome {
+        Ok(outcome) => {
+            let hold = outcome.verdicts.iter().filter(|verdict| verdict.holds).count();
+            format!("{hold} of {} claims hold", outcome.verdicts.len())
+        }
+        Err(reason) => format!("failed: {reason}"),
+    }
+}
+
+/// Returns the verdicts on the claims of these experiments, or on all claims if none is named.
+fn verdicts_of<'a>(names: &[&str], concluded: &'a [Concluded]) -> Vec<ClaimVerdict<'a>> {
+    let of_chosen =
+        |claim: &&Claim| names.is_empty() || concluded.iter().any(|(it, _)| names_it(claim, it));
+    let outcomes = || concluded.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
+    let claims = claims().iter().filter(of_chosen);
+    claims.map(|claim| ClaimVerdict::of(claim, outcomes())).collect()
+}
+
+/// Returns the tables and the verdicts as JSON.
+fn as_json(concluded: &[Concluded], verdicts: &[ClaimVerdict<'_>]) -> Value {
+    let tables: Vec<Value> = concluded.iter().map(|(it, outcome)| computed(it, outcome)).collect();
+    let claims: Vec<Value> = verdicts.iter().map(verdicts::json).collect();
+    json!({ "experiments": tables, "claims": claims })
+}
+
+/// Prints the numbers of named experiments, and the verdicts.
+fn print(
+    names: &[&str],
+    concluded: &[Concluded],
+    verdicts: &[ClaimVerdict<'_>],
+    format: ListFormat,
+) -> Result<()> {
+    if !names.is_empty() && format == ListFormat::Table {
+        for (experiment, outcome) in concluded {
+            if let Ok(outcome) = outcome {
+                print_tables(experiment, outcome)?;
+            }
         }
     }
     let mut listing = Listing::new(&verdicts::HEADER);
-    let mut counts = Counts::default();
-    for claim in claims {
-        let verdict = verdict_of(claim, &outcomes);
-        counts.add(&verdict);
-        listing.push(verdict.row());
-    }
-    listing.print(args.format, &counts.to_string())
+    verdicts.iter().for_each(|verdict| listing.push(verdicts::row(verdict)));
+    let counts: ClaimCounts = verdicts.iter().collect();
+    listing.print(format, &format!("{counts}.\n{}\n", verdicts::NOTE))
 }
 
 /// Returns true if the claim names the experiment.
@@ -64,59 +160,16 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Experiment>> {
             || experiment.id.split_once('/').is_some_and(|(paper, _)| paper == name)
     };
     for name in names {
-        if !EXPERIMENTS.iter().any(|experiment| of(name, experiment)) {
-            let ids: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
+        if !experiments().any(|experiment| of(name, experiment)) {
+            let ids: Vec<&str> = experiments().map(|experiment| experiment.id).collect();
             return Err(Failure::Usage(format!(
-                "there is no experiment `{name}`; there are {}, and all of pushdowndb, cheetah or icpe",
+                "there is no experiment `{name}`; there are {}, and all of pushdowndb, cheetah, icpe or ours",
                 ids.join(", ")
             )));
         }
     }
     let is_chosen = |it: &&Experiment| names.is_empty() || names.iter().any(|name| of(name, it));
-    Ok(EXPERIMENTS.iter().filter(is_chosen).collect())
-}
-
-/// Returns the claims of these papers, or those that name these experiments; all of them for no names.
-fn named_claims(names: &[&str]) -> Result<Vec<&'static Claim>> {
-    let of = |name: &str, claim: &Claim| match name {
-        "pushdowndb" => claim.paper() == Paper::PushdownDb,
-        "cheetah" => claim.paper() == Paper::Cheetah,
-        "icpe" => claim.paper() == Paper::Icpe,
-        id => claim.experiment.as_deref() == Some(id),
-    };
-    if let Some(name) = names.iter().find(|name| !claims().iter().any(|claim| of(name, claim))) {
-        return Err(Failure::Usage(format!(
-            "no claim is of `{name}`; name an experiment, or pushdowndb, cheetah or icpe"
-        )));
-    }
-    let is_chosen = |it: &&Claim| names.is_empty() || names.iter().any(|name| of(name, it));
-    Ok(claims().iter().filter(is_chosen).collect())
-}
-
-fn list(experiments: &[&Experiment], format: ListFormat) -> Result<()> {
-    let mut listing = Listing::new(&["experiment", "shows", "place"]);
-    for experiment in experiments {
-        listing.push(vec![experiment.id.into(), experiment.title.into(), experiment.place.into()]);
-    }
-    listing.print(format, "")
-}
-
-fn rules(claims: &[&Claim], format: ListFormat) -> Result<()> {
-    let mut listing =
-        Listing::new(&["claim", "place", "text", "published", "class", "experiment", "holds if"]);
-    let some = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
-    for claim in claims {
-        listing.push(vec![
-            claim.id.as_str().into(),
-            claim.place.as_str().into(),
-            claim.text.as_str().into(),
-            claim.published.as_str().into(),
-            claim.class.name().into(),
-            some(&claim.experiment),
-            some(&claim.rule),
-        ]);
-    }
-    listing.print(format, "")
+    Ok(experiments().filter(is_chosen).collect())
 }
 
 fn print_tables(experiment: &Experiment, outcome: &Outcome) -> Result<()> {
@@ -138,8 +191,8 @@ fn print_tables(experiment: &Experiment, outcome: &Outcome) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tables of an experiment as JSON.
-fn computed(experiment: &Experiment, outcome: &Outcome) -> Value {
+/// Returns the tables of an experiment as JSON, or the reason why it has none.
+fn computed(experiment: &Experiment, outcome: &Result<Outcome, String>) -> Value {
     let table = |table: &Table| {
         json!({
             "title": table.title,
@@ -148,11 +201,13 @@ fn computed(experiment: &Experiment, outcome: &Outcome) -> Value {
             "rows": table.rows,
         })
     };
+    let tables = outcome.iter().flat_map(|outcome| &outcome.tables);
     json!({
         "id": experiment.id,
         "title": experiment.title,
         "place": experiment.place,
-        "tables": outcome.tables.iter().map(table).collect::<Vec<_>>(),
+        "tables": tables.map(table).collect::<Vec<_>>(),
+        "failed": outcome.as_ref().err(),
     })
 }
 
@@ -162,19 +217,11 @@ mod tests {
 
     #[test]
     fn experiments_are_chosen_by_id_and_by_paper() {
-        assert_eq!(chosen(&[]).unwrap().len(), EXPERIMENTS.len());
+        assert_eq!(chosen(&[]).unwrap().len(), experiments().count());
         assert_eq!(chosen(&["pushdowndb/fig1"]).unwrap()[0].id, "pushdowndb/fig1");
         let of_icpe = chosen(&["icpe"]).unwrap();
         assert!(of_icpe.iter().all(|it| it.id.starts_with("icpe/")) && of_icpe.len() > 1);
         let refused = chosen(&["pushdown"]).unwrap_err().words().0;
         assert!(refused.starts_with("there is no experiment `pushdown`"), "{refused}");
-    }
-
-    #[test]
-    fn claims_are_chosen_by_paper_and_by_experiment() {
-        assert_eq!(named_claims(&[]).unwrap().len(), 148);
-        assert_eq!(named_claims(&["cheetah"]).unwrap().len(), 51);
-        assert_eq!(named_claims(&["pushdowndb/fig1"]).unwrap().len(), 6);
-        assert!(named_claims(&["fig1"]).is_err());
     }
 }

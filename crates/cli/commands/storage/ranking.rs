@@ -12,7 +12,7 @@ use crate::output::escape::visible;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::print_line;
 
-const HEADER: [&str; 11] = [
+const HEADER: [&str; 12] = [
     "query",
     "scan_ratio",
     "sfp_ratio",
@@ -23,6 +23,7 @@ const HEADER: [&str; 11] = [
     "bound",
     "amdahl",
     "read_mb",
+    "busy",
     "quadrant",
 ];
 
@@ -60,6 +61,7 @@ pub(super) fn print(
                     .filter(|it| *it > 0.0)
                     .map(|it| rounded(it / 1e6))
             ),
+            json!(busy.map(rounded)),
             json!(quadrant.map(Quadrant::name)),
         ]);
     }

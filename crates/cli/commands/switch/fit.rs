@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use sluicegate_pruning::algorithm::catalog::Algorithm;
 use sluicegate_pruning::experiment::table2::{self, Row};
 use sluicegate_pruning::switch::{Misfit, Placement, Target, fit};
 
@@ -11,8 +12,9 @@ use crate::args::switch::FitArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
 
-const HEADER: [&str; 12] = [
+const HEADER: [&str; 16] = [
     "algorithm",
+    "guarantee",
     "defaults",
     "paper: stages",
     "ALUs",
@@ -22,21 +24,32 @@ const HEADER: [&str; 12] = [
     "stateful ALUs",
     "register KiB",
     "TCAM entries",
+    "rules",
+    "metadata bits",
     "fits",
+    "parameters",
     "why they differ",
 ];
+/// The columns that follow as notes in a table.
+const LONG: usize = 2;
 
 pub(super) fn run(args: &FitArgs) -> Result<()> {
     let target = target(&args.target)?;
     match args.algorithm {
         Some(algorithm) => {
-            let program = program(algorithm, &args.parameters, args.variant)?;
+            let route = args.route.route();
+            let program = program(algorithm, &args.parameters, args.variant, route)?;
             let program = with_protocol(program, algorithm, args.workers)?;
             one(&fit(&program, &target), &program.name, &target, args)
         }
-        None if args.parameters.parameters() != Default::default() => Err(Failure::Usage(
-            "parameters are those of one algorithm; name it with --algorithm".to_owned(),
-        )),
+        None if args.parameters.parameters() != Default::default()
+            || args.route.route() != Default::default() =>
+        {
+            Err(Failure::Usage(
+                "parameters and routes are those of one algorithm; name it with --algorithm"
+                    .to_owned(),
+            ))
+        }
         None => all(&target, args.format),
     }
 }
@@ -113,14 +126,14 @@ fn all(target: &Target, format: ListFormat) -> Result<()> {
     let rows = table2::rows(target)?;
     if format == ListFormat::Table {
         // In a table, the reasons follow the numbers as notes.
-        let mut listing = Listing::new(&HEADER[..HEADER.len() - 1]);
+        let mut listing = Listing::new(&HEADER[..HEADER.len() - LONG]);
         rows.iter().for_each(|row| listing.push(line(row)));
         return listing.print(format, &notes(&rows, target)?);
     }
     let mut listing = Listing::new(&HEADER);
     for row in &rows {
         let mut line = line(row);
-        line.push(row.reason.into());
+        line.extend([parameters(row.algorithm).into(), row.reason.into()]);
         listing.push(line);
     }
     listing.print(format, "")
@@ -135,6 +148,7 @@ fn line(row: &Row) -> Vec<Value> {
     };
     vec![
         row.algorithm.name().into(),
+        row.algorithm.entry().guarantee.name().into(),
         row.defaults.into(),
         paper(&|demand| demand.stages),
         paper(&|demand| demand.alus),
@@ -144,6 +158,8 @@ fn line(row: &Row) -> Vec<Value> {
         ours(&|placement| placement.stateful_alus() as u64),
         ours(&|placement| placement.register_bits.div_ceil(8 * 1024)),
         ours(&|placement| placement.ternary_entries as u64),
+        ours(&|placement| (placement.exact_entries + placement.ternary_entries) as u64),
+        ours(&|placement| placement.metadata_bits as u64),
         match &row.placed {
             Ok(_) => "yes".into(),
             Err(misfits) => format!("no: {}", reasons(misfits.get(..1).unwrap_or_default())).into(),
@@ -151,9 +167,26 @@ fn line(row: &Row) -> Vec<Value> {
     ]
 }
 
+/// Returns the meaning of the parameters w, d and H, as in the paper's appendix A.1.
+fn parameters(algorithm: Algorithm) -> String {
+    let letter = |name| match name {
+        "columns" => Some("w"),
+        "rows" => Some("d"),
+        "hashes" => Some("H"),
+        "n" => Some("N"),
+        "dimensions" => Some("D"),
+        _ => None,
+    };
+    let takes = algorithm.entry().parameters.iter();
+    let meanings = takes.filter_map(|it| Some(format!("{}: {}", letter(it.name)?, it.is)));
+    meanings.collect::<Vec<_>>().join("; ")
+}
+
 fn notes(rows: &[Row], target: &Target) -> Result<String> {
     let mut text = format!(
-        "Ours on {} ({} stages): modelled by placing the program. The paper's: table 2 (published, \
+        "guarantee: of an unchanged answer, as in the paper's appendix A.1; DISTINCT is exact for keys that packets \
+         carry whole.\n\
+         Ours on {} ({} stages): modelled by placing the program. The paper's: table 2 (published, \
          its formulas restored).\n\nThe paper's formulas, and why ours differ:\n",
         target.name, target.stages
     );

@@ -8,12 +8,16 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::{cast, concat};
 use arrow::csv::ReaderBuilder;
 use arrow::csv::reader::Format;
-use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, SchemaRef, UInt64Type};
+use arrow::datatypes::{
+    DataType, Decimal128Type, FieldRef, Fields, Float64Type, Int64Type, Schema, SchemaRef,
+    UInt64Type,
+};
 use arrow::row::{RowConverter, SortField};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use sluicegate_pruning::encoding;
 use sluicegate_pruning::rng::Rng;
 
+use super::decimals::{Decimals, PlainValues};
 use crate::args::source::{Generated, Shape, Source};
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
@@ -25,9 +29,8 @@ pub(crate) struct Layout {
     pub(crate) key_words: usize,
     /// Number of values after the key.
     pub(crate) values: usize,
-    /// True if the values must be numbers from 0 to 2³² − 1 and are sent unencoded, because they are compared with a
-    /// threshold or added up.
-    pub(crate) plain: bool,
+    /// How values are sent that are compared with a threshold or added up; `None` for codes that keep the order.
+    pub(crate) plain: Option<PlainValues>,
 }
 
 /// Entries in the form that packets carry.
@@ -37,6 +40,8 @@ pub(crate) struct LoadedEntries {
     pub(crate) columns: Vec<Vec<u32>>,
     /// Number of rows left out because of a NULL.
     pub(crate) nulls: usize,
+    /// Decimals of the values: 2 if they are sent in hundredths.
+    pub(crate) decimals: u32,
 }
 
 impl Source {
@@ -52,11 +57,16 @@ impl Source {
                 if !names.is_empty() {
                     return Err(Failure::Usage("--column names columns of a file".to_owned()));
                 }
-                Ok(LoadedEntries { columns: made.columns(layout, salt), nulls: 0 })
+                Ok(LoadedEntries { columns: made.columns(layout, salt), nulls: 0, decimals: 0 })
             }
             Self::File(path) => {
-                let batches = read(path)?;
                 let at = |failure: Failure| failure.at(&format!("`{}`", path.display()));
+                // Numbers with decimals are read as text, because a double is not exact.
+                let exact = |schema: &SchemaRef| match layout.plain {
+                    Some(_) => chosen(schema, names, layout).map(|(_, values)| values),
+                    None => Ok(Vec::new()),
+                };
+                let batches = read(path, &exact)?;
                 encode(&batches.0, &batches.1, names, layout).map_err(at)
             }
         }
@@ -98,8 +108,11 @@ impl Shape {
     }
 }
 
-/// Reads all rows of a file.
-fn read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+/// Reads all rows of a file. Of a CSV file, those of the columns `exact` that have decimals become text.
+fn read(
+    path: &Path,
+    exact: &dyn Fn(&SchemaRef) -> Result<Vec<usize>>,
+) -> Result<(SchemaRef, Vec<RecordBatch>)> {
     let open = || File::open(path).map_err(|error| Failure::file(path, error));
     let at = |failure: Failure| failure.at(&format!("`{}`", path.display()));
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -116,7 +129,15 @@ fn read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>)> {
             let format = Format::default().with_header(true);
             let (schema, _) =
                 format.infer_schema(open()?, Some(10_000)).map_err(|e| at(e.into()))?;
-            let schema = SchemaRef::new(schema);
+            let exact = exact(&SchemaRef::new(schema.clone())).map_err(at)?;
+            let field = |(number, field): (usize, &FieldRef)| match field.data_type() {
+                DataType::Float64 if exact.contains(&number) => {
+                    FieldRef::new(field.as_ref().clone().with_data_type(DataType::Utf8))
+                }
+                _ => field.clone(),
+            };
+            let fields: Fields = schema.fields().iter().enumerate().map(field).collect();
+            let schema = SchemaRef::new(Schema::new(fields));
             let reader = ReaderBuilder::new(schema.clone()).with_format(format).build(open()?);
             let batches: Result<Vec<_>, _> = reader.map_err(|e| at(e.into()))?.collect();
             Ok((schema, batches.map_err(|e| at(e.into()))?))
@@ -148,20 +169,31 @@ fn choose(schema: &SchemaRef, names: &[String], needed: usize) -> Result<Vec<usi
     names.iter().map(find).collect()
 }
 
+/// Returns the columns of the key and of the values.
+fn chosen(
+    schema: &SchemaRef,
+    names: &[String],
+    layout: Layout,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    // All chosen columns before the values form the key.
+    let needed = layout.values + usize::from(layout.key_words > 0);
+    let mut keys = choose(schema, names, needed)?;
+    if layout.key_words == 0 && keys.len() > layout.values {
+        return Err(Failure::Usage(format!("a packet carries {} values", layout.values)));
+    }
+    let values = keys.split_off(keys.len() - layout.values);
+    Ok((keys, values))
+}
+
 fn encode(
     schema: &SchemaRef,
     batches: &[RecordBatch],
     names: &[String],
     layout: Layout,
 ) -> Result<LoadedEntries> {
-    // All chosen columns before the values form the key.
-    let needed = layout.values + usize::from(layout.key_words > 0);
-    let chosen = choose(schema, names, needed)?;
-    if layout.key_words == 0 && chosen.len() > layout.values {
-        return Err(Failure::Usage(format!("a packet carries {} values", layout.values)));
-    }
+    let (of_key, of_values) = chosen(schema, names, layout)?;
     let mut columns: Vec<ArrayRef> = Vec::new();
-    for &column in &chosen {
+    for &column in of_key.iter().chain(&of_values) {
         let parts: Vec<&dyn Array> = batches.iter().map(|b| b.column(column).as_ref()).collect();
         columns.push(match parts.as_slice() {
             [] => arrow::array::new_empty_array(schema.field(column).data_type()),
@@ -176,11 +208,20 @@ fn encode(
     if layout.key_words > 0 {
         words.extend(key_words(keys, &complete, layout.key_words)?);
     }
-    for (value, &column) in values.iter().zip(&chosen[keys.len()..]) {
+    let mut decimals = 0;
+    for (value, &column) in values.iter().zip(&of_values) {
         let name = schema.field(column).name();
-        words.push(value_words(value, &complete, layout.plain, name)?);
+        match layout.plain {
+            // Every algorithm whose values are sent plainly has one.
+            Some(plain) => {
+                let sent = plain.words(value, &complete, name)?;
+                decimals = sent.decimals;
+                words.push(sent.words);
+            }
+            None => words.push(value_words(value, &complete, name)?),
+        }
     }
-    Ok(LoadedEntries { columns: words, nulls: rows - complete.len() })
+    Ok(LoadedEntries { columns: words, nulls: rows - complete.len(), decimals })
 }
 
 /// Encodes keys, which are only compared for equality: whole numbers that fit are sent unencoded, all else as
@@ -244,40 +285,18 @@ fn one_type(key: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// Returns the column as whole numbers from 0 to 2³² − 1; `None` if a value is none.
-fn small_numbers(column: &ArrayRef, rows: &[usize]) -> Result<Option<Vec<u32>>> {
-    let data_type = column.data_type();
-    let numbers: Vec<i128> = match data_type {
-        DataType::Decimal128(_, _) => {
-            let values = column.as_primitive::<Decimal128Type>().values();
-            rows.iter().map(|&row| values[row]).collect()
-        }
-        DataType::UInt64 => {
-            let values = column.as_primitive::<UInt64Type>().values();
-            rows.iter().map(|&row| values[row].into()).collect()
-        }
-        _ if data_type.is_integer() || data_type.is_temporal() => {
-            let Ok(array) = cast(column, &DataType::Int64) else { return Ok(None) };
-            let values = array.as_primitive::<Int64Type>().values();
-            rows.iter().map(|&row| values[row].into()).collect()
-        }
-        _ => return Ok(None),
-    };
-    Ok(numbers.into_iter().map(|number| u32::try_from(number).ok()).collect())
+fn small_numbers(column: &ArrayRef, rows: &[usize]) -> Option<Vec<u32>> {
+    let Decimals { numbers, .. } = Decimals::of_numbers(column, rows)?;
+    numbers.into_iter().map(|number| u32::try_from(number).ok()).collect()
 }
 
 /// Encodes values, which are compared for order: small whole numbers are sent unencoded, others as order-preserving
 /// codes.
-fn value_words(column: &ArrayRef, rows: &[usize], plain: bool, name: &str) -> Result<Vec<u32>> {
-    if let Some(numbers) = small_numbers(column, rows)? {
+fn value_words(column: &ArrayRef, rows: &[usize], name: &str) -> Result<Vec<u32>> {
+    if let Some(numbers) = small_numbers(column, rows) {
         return Ok(numbers);
     }
     let data_type = column.data_type();
-    if plain {
-        return Err(Failure::new(format!(
-            "column `{name}` ({data_type}) has values that are no whole numbers from 0 to 4294967295"
-        ))
-        .with_hint("They are compared with a threshold or added up. Scale them in SQL first."));
-    }
     let codes: Vec<u64> = match data_type {
         DataType::Decimal128(_, _) => {
             let values = column.as_primitive::<Decimal128Type>().values();
@@ -318,8 +337,9 @@ mod tests {
 
     use super::*;
 
-    const KEY: Layout = Layout { key_words: 1, values: 0, plain: false };
-    const VALUE: Layout = Layout { key_words: 0, values: 1, plain: false };
+    const KEY: Layout = Layout { key_words: 1, values: 0, plain: None };
+    const PLAIN: PlainValues = PlainValues { threshold: 10, decimals: None, rounds_up: false };
+    const VALUE: Layout = Layout { key_words: 0, values: 1, plain: None };
 
     fn batch(columns: Vec<(&str, ArrayRef)>) -> (SchemaRef, Vec<RecordBatch>) {
         let fields: Vec<_> =
@@ -343,7 +363,7 @@ mod tests {
     fn numbers_go_as_they_are_and_text_as_fingerprints() {
         let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), None, Some(9)]));
         let loaded = encoded(vec![("n", numbers)], &[], KEY).unwrap();
-        assert_eq!(loaded, LoadedEntries { columns: vec![vec![7, 9]], nulls: 1 });
+        assert_eq!(loaded, LoadedEntries { columns: vec![vec![7, 9]], nulls: 1, decimals: 0 });
         let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "a"]));
         let wide = Layout { key_words: 2, ..KEY };
         let loaded = encoded(vec![("t", text)], &["T"], wide).unwrap();
@@ -391,7 +411,22 @@ mod tests {
         says(encoded(vec![("n", signed())], &["m"], KEY), "no column `m`");
         says(encoded(vec![("n", signed()), ("t", text())], &[], KEY), "name them with --column");
         says(encoded(vec![("t", text())], &[], VALUE), "no order of numbers");
-        let plain = Layout { plain: true, ..VALUE };
-        says(encoded(vec![("n", signed())], &[], plain), "no whole numbers");
+        let plain = Layout { plain: Some(PLAIN), ..VALUE };
+        says(encoded(vec![("n", signed())], &[], plain), "no numbers from 0");
+        let double: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
+        says(encoded(vec![("f", double)], &[], plain), "no numbers from 0");
+    }
+
+    /// Decimals of a CSV file are sent exactly, though a double is not exact.
+    #[test]
+    fn decimals_of_text_are_exact() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        std::fs::write(&path, "k,v\n1,8.20\n2,33353.10\n3,\n4,0.5\n").unwrap();
+        let layout = Layout { key_words: 1, values: 1, plain: Some(PLAIN) };
+        let names = ["k".to_owned(), "V".to_owned()];
+        let loaded = Source::File(path).load(&names, layout, 0).unwrap();
+        let columns = vec![vec![1, 2, 4], vec![82, 333_531, 5]];
+        assert_eq!(loaded, LoadedEntries { columns, nulls: 1, decimals: 1 });
     }
 }

@@ -1,11 +1,14 @@
 //! `sluice switch`: runs, places, prints and checks the programs of the pruning switch.
 //!
-//! Each command has a file of its name. `input` reads the entries for several commands, and `bigdata` is a workload
-//! of `sluice switch run`.
+//! Each command has a file of its name, but `master` is `sluice switch time 9 --measure`. `input` and `decimals` read
+//! the entries for several commands, and `workload` has the workloads of `sluice switch run`.
 
-mod bigdata;
+mod dag;
+mod decimals;
+mod examples;
 mod fit;
 pub(crate) mod input;
+mod master;
 mod p4;
 mod plan;
 mod protocol;
@@ -13,14 +16,17 @@ mod run;
 mod sweep;
 mod theory;
 mod time;
+mod topology;
 mod trace;
 mod udp;
+mod workload;
 
 use std::path::Path;
 
 use sluicegate_pruning::ConfigError;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, CatalogError, Parameters};
 use sluicegate_pruning::deployment::PlacementError;
+use sluicegate_pruning::experiment::route::{Route, RouteError};
 use sluicegate_pruning::experiment::trial::TrialError;
 use sluicegate_pruning::p4::P4Error;
 use sluicegate_pruning::protocol::{Copies, Flow, reliable};
@@ -35,6 +41,7 @@ use crate::runtime::input::text_of;
 pub(crate) fn run(args: SwitchArgs) -> Result<()> {
     match args.command {
         SwitchCommand::Run(args) => run::run(&args),
+        SwitchCommand::Examples(args) => examples::run(&args),
         SwitchCommand::Fit(args) => fit::run(&args),
         SwitchCommand::P4(args) => p4::run(&args),
         SwitchCommand::Plan(args) => plan::run(&args),
@@ -42,6 +49,8 @@ pub(crate) fn run(args: SwitchArgs) -> Result<()> {
         SwitchCommand::Theory(args) => theory::run(&args),
         SwitchCommand::Protocol(args) => protocol::run(&args),
         SwitchCommand::Sweep(args) => sweep::run(&args),
+        SwitchCommand::Topology(args) => topology::run(&args),
+        SwitchCommand::Dag(args) => dag::run(&args),
         SwitchCommand::Time(args) => time::run(&args),
         SwitchCommand::Udp(args) => udp::run(&args),
         SwitchCommand::UdpNode => udp::node::run(),
@@ -81,6 +90,19 @@ impl From<TrialError> for Failure {
     }
 }
 
+impl From<RouteError> for Failure {
+    fn from(error: RouteError) -> Self {
+        match error {
+            RouteError::Catalog(error) => error.into(),
+            RouteError::Trial(error) => error.into(),
+            RouteError::NeedsEveryEntry(_) => Self::new(error.to_string()).with_hint(
+                "Leave --per-packet out, or take filter, distinct, top-n, group-by or skyline.",
+            ),
+            other => Self::new(other.to_string()),
+        }
+    }
+}
+
 impl From<PlacementError> for Failure {
     fn from(error: PlacementError) -> Self {
         Self::new(format!("there is no plan: {error}"))
@@ -88,13 +110,21 @@ impl From<PlacementError> for Failure {
     }
 }
 
-/// Returns the program of an algorithm, in the paper's or the released variant.
-fn program(algorithm: Algorithm, parameters: &ParameterArgs, variant: Variant) -> Result<Program> {
+/// Returns the program of an algorithm on its route, in the paper's or the released variant.
+fn program(
+    algorithm: Algorithm,
+    parameters: &ParameterArgs,
+    variant: Variant,
+    route: Route,
+) -> Result<Program> {
     let given = parameters.parameters();
-    Ok(match variant {
-        Variant::Paper => algorithm.configure(&given)?.program(),
-        Variant::Released => algorithm.released(&given)?,
-    })
+    match variant {
+        Variant::Paper => Ok(route.program(algorithm, &given)?),
+        Variant::Released if route != Route::default() => {
+            Err(Failure::Usage("packets of the released programs carry one entry".to_owned()))
+        }
+        Variant::Released => Ok(algorithm.released(&given)?),
+    }
 }
 
 /// Puts the reliability protocol for `workers` in front of a program; returns the program itself for `None`.

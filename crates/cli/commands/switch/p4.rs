@@ -10,7 +10,7 @@ use crate::args::switch::{ArchArg, P4Args};
 use crate::failure::{Failure, Result};
 
 pub(super) fn run(args: &P4Args) -> Result<()> {
-    let program = program(args.algorithm, &args.parameters, args.variant)?;
+    let program = program(args.algorithm, &args.parameters, args.variant, args.route.route())?;
     let program = with_protocol(program, args.algorithm, args.workers)?;
     let source = p4::print(&program, args.arch.into())?;
     let mut text = source.program;

@@ -3,11 +3,13 @@
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, PacketContents, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
+use sluicegate_pruning::experiment::route::{Route, Sent};
 use sluicegate_pruning::experiment::trial::{self, Run, Trial};
 
-use super::bigdata;
+use super::decimals::{PlainValues, in_unit, threshold};
 use super::input::Layout;
-use crate::args::switch::{InputArgs, RunArgs, Variant, Workload};
+use super::workload;
+use crate::args::switch::{InputArgs, RunArgs, Variant};
 use crate::failure::{Failure, Result};
 use crate::output::listing::{Listing, fraction};
 use crate::output::progress::print_line;
@@ -16,6 +18,8 @@ const HEADER: [&str; 2] = ["algorithm", "variant"];
 /// The columns of the counts of a stream.
 const COUNTED: [&str; 6] =
     ["entries", "forwarded", "forwarded_share", "optimum", "optimum_share", "answer"];
+/// The columns of packets with several entries.
+const PACKETS: [&str; 3] = ["entries_per_packet", "packets", "forwarded_packets"];
 /// The column of `--check`.
 const CHECKED: &str = "checked";
 const NOTES: &str = "\
@@ -23,48 +27,62 @@ forwarded: entries that the switch lets through; optimum: those that a pruner wi
 through; share: of all entries. Counted. answer: over what was forwarded, against that over everything that
 was sent.
 ";
+const PACKETS_NOTE: &str = "\
+packets: of entries_per_packet entries each; forwarded_packets: those with an entry that is not pruned.
+";
 const CHECKED_NOTE: &str = "checked: the first entries, for which fast path and program agreed.\n";
 
 pub(super) fn run(args: &RunArgs) -> Result<()> {
     let Some(algorithm) = args.algorithm else {
-        return match args.workload {
-            Some(Workload::Bigdata) => bigdata::run(args),
-            None => Err(Failure::Usage("give an --algorithm or a --workload".to_owned())),
-        };
+        return workload::run(args);
     };
-    let given = args.parameters.parameters();
+    let route = args.route.route();
+    let LoadedStream { stream, key_words, given, .. } =
+        load(algorithm, &args.parameters.parameters(), args.variant, &args.input)?;
     let configured = configure(algorithm, &given, args.variant)?;
-    let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
-    let is_join = algorithm.entry().carries == PacketContents::KeyOfEither;
-    let (keep, held, checked) = match args.variant {
+    let (sent, checked) = match args.variant {
         Variant::Paper => {
-            let mut pruner = configured.pruner();
-            let keep = trial::through_fast_path(pruner.as_mut(), &stream)?;
-            let checked = args.check.map(|n| trial::check_first(&configured, &stream, n));
-            (keep, pruner.group_sums(), checked.transpose()?)
+            let sent = route.send(algorithm, &given, &stream)?;
+            let checked = args.check.map(|n| match route == Route::default() {
+                // This also compares the registers.
+                true => Ok(trial::check_first(&configured, &stream, n)?),
+                false => route.check_first(algorithm, &given, &stream, n),
+            });
+            (sent, checked.transpose()?)
         }
         Variant::Released => {
-            if args.check.is_some() {
+            if args.check.is_some() || route != Route::default() {
                 return Err(Failure::Usage(
-                    "the released programs have no fast path to check".to_owned(),
+                    "the released programs have no fast path to check, and single entries in packets".to_owned(),
                 ));
             }
             let program = algorithm.released(&given)?;
-            (trial::through_program(program, &as_released(&stream, is_join))?, Vec::new(), None)
+            let is_join = algorithm.entry().carries == PacketContents::KeyOfEither;
+            let keep = trial::through_program(program, &as_released(&stream, is_join))?;
+            (Sent { keep, held: Vec::new(), packets: 0, forwarded_packets: 0 }, None)
         }
     };
-    let trial =
-        trial::judge_with(configured.question().as_ref(), &stream, (&keep, &held), key_words);
-    let mut listing = Listing::new(&header(&HEADER, args.check.is_some()));
+    let verdicts = (sent.keep.as_slice(), sent.held.as_slice());
+    let trial = trial::judge_with(configured.question().as_ref(), &stream, verdicts, key_words);
+    let several = route.per_packet > 1;
+    let mut header = header(&HEADER, false);
+    header.extend(PACKETS.into_iter().filter(|_| several));
+    header.extend(args.check.map(|_| CHECKED));
+    let mut listing = Listing::new(&header);
     let variant = match args.variant {
         Variant::Paper => "paper",
         Variant::Released => "released",
     };
     let mut line = vec![algorithm.name().into(), variant.into()];
     line.extend(counted(&trial));
+    if several {
+        let Sent { packets, forwarded_packets, .. } = sent;
+        line.extend([route.per_packet.into(), packets.into(), forwarded_packets.into()]);
+    }
     line.extend(checked.map(Value::from));
     listing.push(line);
-    listing.print(args.format, &notes(NOTES, args.check.is_some()))
+    let packets = if several { PACKETS_NOTE } else { "" };
+    listing.print(args.format, &notes(&format!("{NOTES}{packets}"), args.check.is_some()))
 }
 
 /// Returns the columns of a listing: `first`, then the counts.
@@ -93,13 +111,26 @@ fn configure(algorithm: Algorithm, given: &Parameters, variant: Variant) -> Resu
     }
 }
 
-/// Returns the entries in the form that the algorithm's packets carry, and the number of words of their keys.
-pub(super) fn stream(
+/// A stream with the parameters for it.
+pub(super) struct LoadedStream {
+    /// The entries in the form that the algorithm's packets carry.
+    pub(super) stream: Vec<Run>,
+    /// The number of words of their keys.
+    pub(super) key_words: usize,
+    /// The parameters, with the threshold in the unit of the values.
+    pub(super) given: Parameters,
+    /// The decimals of the values.
+    pub(super) decimals: u32,
+}
+
+/// Reads or generates the entries of an algorithm.
+pub(super) fn load(
     algorithm: Algorithm,
-    configured: &Configured,
+    given: &Parameters,
     variant: Variant,
     input: &InputArgs,
-) -> Result<(Vec<Run>, usize)> {
+) -> Result<LoadedStream> {
+    let configured = configure(algorithm, given, variant)?;
     let (words, entry) = (configured.pruner().values(), algorithm.entry());
     let all_key_words = entry.carries.key_words(words);
     let values = words - all_key_words;
@@ -110,13 +141,22 @@ pub(super) fn stream(
         all_key_words
     };
     // Values that are compared with a constant or added up are sent unencoded.
-    let plain = entry.takes("threshold") || configured.holds();
+    let plain = (entry.takes("threshold") || configured.holds()).then(|| PlainValues {
+        threshold: threshold(algorithm, given).unwrap_or(0),
+        decimals: input.decimals.map(u32::from),
+        rounds_up: algorithm == Algorithm::Having,
+    });
+    if plain.is_none() && input.decimals.is_some() {
+        return Err(Failure::Usage(format!(
+            "{algorithm} compares values only with each other; --decimals is for a --threshold or a sum"
+        )));
+    }
     let layout = Layout { key_words, values, plain };
     let Some(source) = &input.input else {
         return Err(Failure::Usage("give the entries with --input".to_owned()));
     };
     let loaded = source.load(&input.column, layout, 0)?;
-    let mut nulls = loaded.nulls;
+    let (mut nulls, decimals) = (loaded.nulls, loaded.decimals);
     let is_join = entry.carries == PacketContents::KeyOfEither;
     let stream = match (&input.probe, is_join) {
         (Some(probe), true) => {
@@ -140,7 +180,8 @@ pub(super) fn stream(
     if nulls > 0 {
         print_line(&format!("{nulls} rows with a NULL bypass the switch"));
     }
-    Ok((stream, key_words))
+    let given = in_unit(algorithm, given, decimals)?;
+    Ok(LoadedStream { stream, key_words, given, decimals })
 }
 
 /// Converts a stream to the form that the released programs parse: their joins number the flows from 1 and carry a

@@ -4,12 +4,11 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::experiment::sweep::{
-    Axis, AxisPoints, Measured, SweepError, measure, prefix,
-};
+use sluicegate_pruning::experiment::sweep::{Axis, AxisPoints, Measured, measure_on, prefix};
 use sluicegate_pruning::experiment::trial::Run;
 
-use super::run::stream;
+use super::decimals::in_unit;
+use super::run::{LoadedStream, load};
 use crate::args::sweep::SweepArgs;
 use crate::args::switch::Variant;
 use crate::failure::{Failure, Result};
@@ -109,12 +108,14 @@ fn series(
     step: impl Fn(usize),
 ) -> Result<Vec<Series>> {
     let given = args.parameters.parameters();
-    // No axis changes the contents of packets, so the first point's stream serves all.
-    let first = [Some(over), by].into_iter().flatten().fold(given, |given, over| {
-        over.values.first().map_or(given, |value| over.axis.set(&given, *value))
+    // No axis changes the contents of packets, so the stream of the last point serves all: with its threshold, which
+    // is the greatest, the fewest decimals fit.
+    let last = [Some(over), by].into_iter().flatten().fold(given, |given, over| {
+        over.values.last().map_or(given, |value| over.axis.set(&given, *value))
     });
-    let configured = algorithm.configure(&first)?;
-    let (whole, _) = stream(algorithm, &configured, Variant::Paper, &args.input)?;
+    let LoadedStream { stream: whole, decimals, .. } =
+        load(algorithm, &last, Variant::Paper, &args.input)?;
+    let route = args.route.route();
     let seeds = args.first_seed..args.first_seed.saturating_add(args.seeds);
     let values: Vec<Option<u32>> =
         by.map_or_else(|| vec![None], |by| by.values.iter().copied().map(Some).collect());
@@ -132,7 +133,8 @@ fn series(
                 }
             }
             let entries = cut.as_deref().unwrap_or(&whole);
-            let measured = measure(algorithm, &there, entries, seeds.clone())?;
+            let there = in_unit(algorithm, &there, decimals)?;
+            let measured = measure_on(&route, algorithm, &there, entries, seeds.clone())?;
             points.push(Point { value, measured });
             done += 1;
             step(done);
@@ -214,15 +216,5 @@ fn drawn(all: &[Series], over: &AxisPoints) -> Chart {
         y: "share forwarded".to_owned(),
         logarithmic: [wide, positive],
         marks: Marks::Lines(lines),
-    }
-}
-
-impl From<SweepError> for Failure {
-    fn from(error: SweepError) -> Self {
-        match error {
-            SweepError::Catalog(error) => error.into(),
-            SweepError::Trial(error) => error.into(),
-            other => Self::new(other.to_string()),
-        }
     }
 }

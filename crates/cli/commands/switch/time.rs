@@ -1,4 +1,4 @@
-//! `sluice switch time`: models the paper's figures 5 to 9 and table 3.
+//! `sluice switch time`: models the paper's figures 5 to 9 and 12, and table 3.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sluicegate_costmodel::completion::{Case, Completion, Figure, Query, Setup, Testbed};
 
+use super::master;
 use crate::args::time::{Show, TimeArgs};
 use crate::failure::{Failure, Result};
 use crate::output::chart::{self, Chart, ChartFormat, Line, Marks};
@@ -18,7 +19,7 @@ const HEADER: [&str; 11] = [
 ];
 const NOTES: &str = "\
 Seconds, modelled; `sluice switch time constants` says from what. workers: making packets, as far as sending
-does not hide it; master: its queue after the last packet; drain: reading a result out of the switch.
+does not hide it; master: its queue after the last packet; drain: through the switch's control plane.
 ";
 /// Number of packets in the last columns of table 3: the rows of UserVisits.
 const PACKETS: f64 = 31.7e6;
@@ -31,13 +32,17 @@ pub(super) fn run(args: &TimeArgs) -> Result<()> {
         link: args.link.unwrap_or(here.link),
         per_packet: args.per_packet.into(),
     };
+    if args.measure && args.show != Show::Unpruned {
+        return Err(Failure::Usage("--measure completes queries for figure 9".to_owned()));
+    }
     let format = ChartFormat::chosen(args.format, args.output.as_deref())?;
     let file = args.output.as_deref().map(PartialFile::begin).transpose()?;
     let colour = file.is_none() && io::stdout().is_terminal();
     let text = match args.show.figure() {
+        Some(_) if args.measure => master::measured(args.entries as usize, format, colour),
         Some(figure) => drawn(figure, &figure.cases(testbed, &setup), format, colour),
         None if format == ChartFormat::Svg => {
-            return Err(Failure::Usage("only figures 5 to 9 are pictures".to_owned()));
+            return Err(Failure::Usage("only figures are pictures".to_owned()));
         }
         None if args.show == Show::Table3 => listed(&devices(testbed), format, ""),
         None => listed(&constants(testbed), format, ""),
@@ -51,7 +56,7 @@ pub(super) fn run(args: &TimeArgs) -> Result<()> {
     }
 }
 
-fn listed(listing: &Listing, format: ChartFormat, notes: &str) -> String {
+pub(super) fn listed(listing: &Listing, format: ChartFormat, notes: &str) -> String {
     match format {
         ChartFormat::Csv => listing.text(ListFormat::Csv),
         ChartFormat::Json => listing.text(ListFormat::Json),
@@ -118,7 +123,7 @@ fn pictured(figure: Figure, cases: &[Case]) -> Chart {
     let mut lines: Vec<Line> = Vec::new();
     for Case { query, system, value, completion } in cases {
         let name = match figure {
-            Figure::Results => format!("{} {query}", system.name()),
+            Figure::Results | Figure::Drain => format!("{} {query}", system.name()),
             _ => query.clone(),
         };
         let seconds = completion.total().as_secs_f64();
@@ -132,7 +137,7 @@ fn pictured(figure: Figure, cases: &[Case]) -> Chart {
         title,
         x: figure.axis().to_owned(),
         y: "seconds".to_owned(),
-        logarithmic: [figure == Figure::Results, figure == Figure::Results],
+        logarithmic: [matches!(figure, Figure::Results | Figure::Drain); 2],
         marks: Marks::Lines(lines),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use sluicegate_pruning::Verdict;
+use sluicegate_pruning::experiment::route::Route;
 use sluicegate_pruning::switch::{Interpreter, Packet};
 
 use super::program;
@@ -10,7 +11,8 @@ use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
 
 pub(super) fn run(args: &TraceArgs) -> Result<()> {
-    let program = program(args.algorithm, &args.parameters, args.variant)?;
+    let route = Route::default();
+    let program = program(args.algorithm, &args.parameters, args.variant, route)?;
     let names: Vec<String> = program.registers.iter().map(|r| r.name.clone()).collect();
     let wide: Vec<bool> = program.registers.iter().map(|r| r.cell.total_bits() > 32).collect();
     let mut interpreter =

@@ -1,6 +1,6 @@
-//! The points of the paper's figures 5 to 9, predicted by the model.
+//! The points of the paper's figures 5 to 9 and 12, predicted by the model.
 
-use super::{Completion, Number, Query, Setup, Testbed};
+use super::{Completion, Leaving, Number, Query, Setup, Testbed};
 use crate::BytesPerSecond;
 
 /// A figure of Cheetah's evaluation.
@@ -18,6 +18,8 @@ pub enum Figure {
     Links,
     /// Figure 9: the unpruned fraction.
     Unpruned,
+    /// Figure 12 (appendix F): entries that leave the data plane of a switch.
+    Drain,
 }
 
 /// The kind of switch in a case.
@@ -55,13 +57,14 @@ pub struct Case {
 
 impl Figure {
     /// All figures, in the order of the paper.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Queries,
         Self::Partitions,
         Self::Workers,
         Self::Results,
         Self::Links,
         Self::Unpruned,
+        Self::Drain,
     ];
 
     /// The figure's number in the paper.
@@ -74,6 +77,7 @@ impl Figure {
             Self::Results => "7",
             Self::Links => "8",
             Self::Unpruned => "9",
+            Self::Drain => "12",
         }
     }
 
@@ -87,6 +91,7 @@ impl Figure {
             Self::Results => "entries of the result",
             Self::Links => "Gbit/s",
             Self::Unpruned => "unpruned fraction",
+            Self::Drain => "entries",
         }
     }
 
@@ -158,6 +163,24 @@ impl Figure {
                 .map(|(part, query)| {
                     let unpruned = Number { value: part, ..query.unpruned.clone() };
                     pruned(&Query { unpruned, ..query.clone() }, setup, part)
+                })
+                .collect(),
+            Self::Drain => (3..=7)
+                .map(|power| 10_f64.powi(power))
+                .flat_map(|entries| {
+                    // The result of a query, and the part of its work that the data plane cannot do.
+                    [
+                        ("result", System::Pruning, Leaving::ToMaster),
+                        ("result", System::Keeping, Leaving::Result),
+                        ("remaining work", System::Pruning, Leaving::ToMaster),
+                        ("remaining work", System::Keeping, Leaving::Overflow),
+                    ]
+                    .map(|(query, system, way)| Case {
+                        query: query.to_owned(),
+                        system,
+                        value: entries,
+                        completion: testbed.leaving(way, setup, entries),
+                    })
                 })
                 .collect(),
         }

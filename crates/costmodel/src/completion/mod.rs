@@ -1,5 +1,5 @@
 //! Predicts the completion time of a query whose rows go from workers through a pruning switch to a master. This is a
-//! model behind Cheetah's figures 5 to 9 (SIGMOD 2020), which the paper draws from its testbed without a model.
+//! model behind Cheetah's figures 5 to 9 and 12 (SIGMOD 2020), which the paper draws from its testbed without a model.
 //!
 //! | part | takes |
 //! |---|---|
@@ -57,6 +57,8 @@ pub struct Testbed {
     pub rules_seconds: Number,
     /// Entries per second that the control plane reads out of the switch.
     pub drained: Number,
+    /// Entries per second that the data plane passes on to the switch's processor.
+    pub overflowed: Number,
     /// Packets per second that the master receives, parses and copies.
     pub received: Number,
     /// The fraction of TPC-H's query 3 that its join takes.
@@ -136,6 +138,17 @@ impl Completion {
     }
 }
 
+/// The ways in which entries leave the data plane of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// They are forwarded to the master, as in Cheetah.
+    ToMaster,
+    /// They are the result that the switch keeps, as in NetAccel: the control plane reads it at the end.
+    Result,
+    /// They do not fit the data plane, and go to the switch's processor, as in NetAccel.
+    Overflow,
+}
+
 /// The parts of a testbed that a run may change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setup {
@@ -188,6 +201,7 @@ impl Testbed {
             ("packets made by a worker, /s", &self.serialized),
             ("rules, s", &self.rules_seconds),
             ("entries drained, /s", &self.drained),
+            ("entries passed to the switch's processor, /s", &self.overflowed),
             ("packets received by the master, /s", &self.received),
             ("join's part of TPC-H query 3", &self.join_part),
         ];
@@ -249,6 +263,25 @@ impl Testbed {
             master: seconds(self.mastered(query, result, result / setup.entries())),
             drain: seconds(result / self.drained.value),
         }
+    }
+
+    /// The time in which `entries` leave the switch's data plane, as in appendix F (figure 12): to the master over its
+    /// link; or, in a switch that keeps its result, through the control plane, which reads the result from registers,
+    /// and passes what does not fit the data plane to the switch's processor. Only then is the result sent.
+    #[must_use]
+    pub fn leaving(&self, way: Leaving, setup: &Setup, entries: f64) -> Completion {
+        let packets = entries / setup.entries();
+        let network = seconds(packets / self.packets_per_second(setup.link));
+        let drain = match way {
+            Leaving::ToMaster => return Completion { network, ..Completion::default() },
+            Leaving::Result => seconds(entries / self.drained.value),
+            // The processor completes the query itself.
+            Leaving::Overflow => {
+                let drain = seconds(entries / self.overflowed.value);
+                return Completion { drain, ..Completion::default() };
+            }
+        };
+        Completion { network, drain, ..Completion::default() }
     }
 
     /// The completion time of two queries one after the other (A+B). Rules are installed once. Packets of the second
@@ -343,6 +376,21 @@ mod tests {
             let kept = testbed().kept(query, &setup, result).total();
             assert!(kept > pruned && kept - pruned > before, "{result}");
             before = kept - pruned;
+        }
+    }
+
+    /// Appendix F: the master's link takes entries faster than the control plane and the switch's processor do.
+    #[test]
+    fn the_control_plane_is_slower_than_a_link() {
+        let (testbed, setup) = (testbed(), testbed().setup());
+        let time = |way, entries| testbed.leaving(way, &setup, entries).total().as_secs_f64();
+        close(time(Leaving::ToMaster, 1e6), 0.1, 1e-6);
+        close(time(Leaving::Result, 1e6), 1e6 / testbed.drained.value + 0.1, 1e-6);
+        close(time(Leaving::Overflow, 1e6), 1e6 / testbed.overflowed.value, 1e-6);
+        for entries in [1e3, 1e5, 1e7] {
+            let [master, result, overflow] =
+                [Leaving::ToMaster, Leaving::Result, Leaving::Overflow].map(|it| time(it, entries));
+            assert!(master < overflow && master < result, "{entries}");
         }
     }
 

@@ -1,6 +1,14 @@
-//! Charts.
+//! Charts: data that is drawn as SVG for files and pages, and as text for terminals.
+//!
+//! [`Chart`] is the data. `look` gives each series its colour, dash and marker. `svg` and `terminal` draw.
+
+mod look;
+pub(crate) mod svg;
+mod terminal;
 
 use sluicegate_costmodel::Provenance;
+
+pub use self::terminal::terminal;
 
 /// A chart, to be drawn as SVG.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +23,20 @@ pub struct Chart {
     pub marks: Marks,
     /// The provenance of all marks that are not published.
     pub provenance: Provenance,
+}
+
+impl Chart {
+    /// Draws the chart as an SVG file. Its colours follow the theme of the program that shows it.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        svg(std::slice::from_ref(self))
+    }
+}
+
+/// Draws charts below each other as one SVG file.
+#[must_use]
+pub fn svg(charts: &[Chart]) -> String {
+    svg::file(charts)
 }
 
 /// An axis.

@@ -1,10 +1,15 @@
 //! Figures 4 and 5: six stages before and after a device takes their scans.
 
 use sluicegate_costmodel::Provenance;
-use sluicegate_costmodel::storage::{Device, Formula, Setup, Slots, Stage, StageGraph, estimate};
+use sluicegate_costmodel::storage::{
+    Device, Formula, Schedule, Setup, Slots, Stage, StageGraph, estimate,
+};
 
+use super::gantt::tasks;
+use super::stages::Scheduled;
+use crate::chart::{Axis, Marks};
 use crate::experiment::Method;
-use crate::{Experiment, Outcome, Table};
+use crate::{Chart, Experiment, Outcome, Table};
 
 /// The worked example.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -51,6 +56,18 @@ fn compute() -> Outcome {
     let row = |name: &str, seconds: f64, critical: &[usize]| {
         vec![name.to_owned(), seconds.to_string(), path(critical)]
     };
+    let names: Vec<String> = graph.stages().iter().map(|it| format!("stage {}", it.id)).collect();
+    outcome.charts.push(Chart {
+        title: "Six stages, measured and estimated".to_owned(),
+        x: Axis::linear("seconds"),
+        y: Axis::default(),
+        marks: Marks::Gantt(tasks(
+            &names,
+            &scheduled(&intended.before),
+            &scheduled(&intended.after),
+        )),
+        provenance: Provenance::Modelled(device.name.clone().into()),
+    });
     outcome.tables.push(Table {
         title: "The query with and without the device".to_owned(),
         columns: vec!["way", "seconds", "critical path"],
@@ -62,4 +79,11 @@ fn compute() -> Outcome {
         provenance: Provenance::Modelled(device.name.clone().into()),
     });
     outcome
+}
+
+/// Returns the start and end of each stage, and whether it is on the critical path.
+fn scheduled(schedule: &Schedule) -> Vec<Scheduled> {
+    let is_critical = |place: usize| schedule.critical_path.contains(&place);
+    let times = schedule.times.iter().enumerate();
+    times.map(|(place, (start, end))| ([*start, *end], is_critical(place))).collect()
 }

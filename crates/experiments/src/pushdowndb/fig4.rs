@@ -2,97 +2,173 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::{
-    Bytes, BytesPerSecond, HardwareProfile, Phase, Requests, Steps, Terms, predict,
-};
+use sluicegate_costmodel::{Bytes, HardwareProfile, Phase, Provenance, Steps, predict};
 
-use super::paper::{OBJECTS, ORDERS, ORDERS_ROWS, predicted, provenance, seconds};
+use super::join_sweep::provenance;
+use super::joins::{BOUNDS, customers, fast_client, query, scan_of_orders, slow_client};
+use super::paper::{predicted, seconds};
+use super::sweep::{self, Cell, Measured};
+use super::{data, names};
+use crate::chart::{Axis, Line, Marks};
 use crate::experiment::Method;
-use crate::{Experiment, Outcome, Table};
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
-/// The figure, predicted for the paper's client and for one that reads as fast as its link.
+/// The figure, predicted for the paper's client and for one that is faster than its link, and measured here.
 pub const EXPERIMENT: Experiment = Experiment {
     id: "pushdowndb/fig4",
     title: "Time of the Bloom join by false-positive rate, with a slow and a fast client",
     place: "PushdownDB §V-B3, Figure 4",
-    method: Method::Computed(compute),
+    method: Method::Live { runs, evaluate },
 };
 
 const RATES: [f64; 6] = [0.0001, 0.001, 0.01, 0.1, 0.3, 0.5];
-/// Orders of the selected customers: 6,816 customers of 1.5 million.
-const MATCHING: f64 = 68_000.0;
-/// Seconds per row for a hash function by SUBSTRING, fitted to the join's published 4.13 s.
-const PROBE: f64 = 1.9e-6;
-/// Bytes per second of S3 Select's answers that the paper's client reads, from its authors' logs.
-const SLOW_CLIENT: f64 = 100e6;
+/// The bound on customers of the measured joins. More than 1,000 customers pass, which are not sent as a list.
+const BOUND: f64 = -650.0;
 
-/// Returns the scan of orders with a Bloom filter, and the bytes that it returns.
-fn scan(rate: f64) -> (Phase, f64) {
-    let hashes = (1.0 / rate).log2().ceil();
-    let rows = MATCHING + rate * (ORDERS_ROWS.as_f64() - MATCHING);
-    let returned = rows * ORDERS.as_f64() / ORDERS_ROWS.as_f64();
-    let phase = Phase {
-        name: "orders",
-        selects: Requests(OBJECTS),
-        scanned: ORDERS,
-        scanned_rows: ORDERS_ROWS,
-        terms: Terms { probes: hashes, ..Terms::NONE },
-        returned: Bytes::from_f64(returned),
-        ..Phase::default()
+/// The measured joins. A store of the kind `aws` evaluates a filter by SUBSTRING, as the paper does.
+fn cells(setting: &Setting) -> Vec<Cell> {
+    let data = data::joins(setting);
+    let cell = |rate: f64| {
+        let settings = [("scan", "select"), ("join", "bloom")];
+        Cell::new(names::BLOOM, (rate.to_string(), rate), &data, &settings, query(BOUND, None))
+            .set("bloom_p", rate)
+            .with(&["--store", "aws"])
     };
-    (phase, returned)
+    RATES.map(cell).to_vec()
 }
 
-/// Returns the paper's profile with a client of this rate, which reads only what has arrived.
-fn client(rate: f64) -> HardwareProfile {
-    let mut hardware = HardwareProfile::paper().clone();
-    hardware.client.csv_bytes_per_second =
-        BytesPerSecond(rate / f64::from(hardware.client.cores.get()));
-    hardware.client.overlap = 0.0;
-    hardware.select.per_probe = Some(Duration::from_secs_f64(PROBE));
-    hardware
+/// The share of orders that the selected customers have.
+fn matching() -> f64 {
+    customers(BOUNDS[0]) / customers(9_999.99)
 }
 
-fn compute() -> Outcome {
-    let slow = client(SLOW_CLIENT);
-    let fast = client(slow.link.bytes_per_second.0);
-    let mut rows = Vec::new();
-    let mut points = Vec::new();
-    for rate in RATES {
-        let (phase, returned) = scan(rate);
-        let store = predict(&Phase { returned: Bytes::ZERO, ..phase.clone() }.into(), &slow);
-        let steps = Steps::from(phase);
-        let (time, cost) = predicted(&steps, &slow);
-        let quick = predict(&steps, &fast).total();
-        rows.push(vec![
-            rate.to_string(),
-            seconds(time),
-            seconds(quick),
-            seconds(store.total()),
-            format!("{:.0}", returned / 1e6),
-            format!("{:.2}", cost.total().cents()),
-        ]);
-        points.push((rate, time, quick, store.total(), returned));
+fn runs(setting: &Setting) -> Vec<Run> {
+    sweep::runs(&cells(setting), sweep::rounds(setting))
+}
+
+/// The prediction for a rate.
+struct Point {
+    rate: f64,
+    slow: Duration,
+    fast: Duration,
+    /// The slow client, if it reads answers while the store scans.
+    piped: Duration,
+    /// The store alone.
+    store: Duration,
+    returned: f64,
+    cost: [f64; 4],
+}
+
+fn point(rate: f64, [slow, fast, piped]: [&HardwareProfile; 3]) -> Point {
+    let phase = scan_of_orders(matching(), 1.0, rate);
+    let returned = phase.returned.as_f64();
+    let store = Steps::from(Phase { returned: Bytes::ZERO, ..phase.clone() });
+    let steps = Steps::from(phase);
+    let (time, cost) = predicted(&steps, slow);
+    Point {
+        rate,
+        slow: time,
+        fast: predict(&steps, fast).total(),
+        piped: predict(&steps, piped).total(),
+        store: predict(&store, slow).total(),
+        returned,
+        cost: sweep::cost_parts(&cost),
     }
+}
+
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let measured = sweep::read(&cells(setting), results)?;
+    let mut outcome = predictions();
+    let axis = || Axis::logarithmic("false-positive rate");
+    outcome.charts.push(sweep::time_chart("Measured time of the Bloom join", axis(), &measured));
+    outcome.charts.push(returned(&measured, axis()));
+    outcome.tables.push(sweep::table("Bloom joins with filters of SUBSTRING", "p", &measured));
+    Ok(outcome)
+}
+
+/// A chart of the bytes that are returned.
+fn returned(measured: &[Measured], x: Axis) -> Chart {
+    let points = measured.iter().map(|it| (it.cell.x, it.returned() as f64 / 1e6));
+    Chart {
+        title: "Bytes returned by the Bloom join".to_owned(),
+        x,
+        y: Axis::linear("MB"),
+        marks: Marks::Lines(vec![Line::new(names::BLOOM, points)]),
+        provenance: Provenance::Counted,
+    }
+}
+
+fn predictions() -> Outcome {
+    let (slow, fast) = (slow_client(), fast_client());
+    let mut piped = slow.clone();
+    piped.client.overlap = 1.0;
+    let points = RATES.map(|rate| point(rate, [&slow, &fast, &piped]));
     let mut outcome = Outcome::default();
-    let best = |time: fn(&(f64, Duration, Duration, Duration, f64)) -> Duration| {
-        points.iter().min_by_key(|point| time(point)).map_or(0.0, |point| point.0)
+    let best = |time: fn(&Point) -> Duration| {
+        points.iter().min_by_key(|point| time(point)).map_or(0.0, |point| point.rate)
     };
-    let (best_slow, best_fast) = (best(|it| it.1), best(|it| it.2));
+    let [best_slow, best_fast, best_piped] =
+        [best(|it| it.slow), best(|it| it.fast), best(|it| it.piped)];
     outcome.decide("P38", best_slow.to_string(), best_slow == 0.01);
-    outcome.note(format!("with a client that reads as fast as its link, {best_fast} is the best"));
-    let computes = points.windows(2).all(|pair| pair[0].3 > pair[1].3);
-    let returns = points.windows(2).all(|pair| pair[0].4 < pair[1].4);
-    let found = match computes && returns {
-        true => "both",
-        false => "not both",
-    };
+    outcome.note(format!(
+        "with a client that is faster than its link, {best_fast} is the best; if the paper's client read answers \
+         while the store scans, {best_piped} would be"
+    ));
+    let computes = points.windows(2).all(|pair| pair[0].store > pair[1].store);
+    let returns = points.windows(2).all(|pair| pair[0].returned < pair[1].returned);
+    let found = if computes && returns { "both" } else { "not both" };
     outcome.decide("P39", found, computes && returns);
+
+    let line = |name: &str, time: fn(&Point) -> Duration| {
+        Line::new(name, points.iter().map(|it| (it.rate, time(it).as_secs_f64())))
+    };
+    outcome.charts.push(Chart {
+        title: "Predicted time of the Bloom join's scan of orders at scale factor 10".to_owned(),
+        x: Axis::logarithmic("false-positive rate"),
+        y: Axis::linear("seconds"),
+        marks: Marks::Lines(vec![
+            line("the paper's client", |it| it.slow),
+            line("fast client", |it| it.fast),
+            line("store alone", |it| it.store),
+        ]),
+        provenance: provenance(),
+    });
+    let bars = points.iter().map(|it| (it.rate.to_string(), it.cost));
+    let title = "Predicted cost of the scan, with the paper's client";
+    outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
+    let row = |it: &Point| {
+        let mut row = vec![it.rate.to_string()];
+        row.extend([it.slow, it.fast, it.piped, it.store].map(seconds));
+        row.push(format!("{:.0}", it.returned / 1e6));
+        row.push(format!("{:.2}", it.cost.iter().sum::<f64>()));
+        row
+    };
     outcome.tables.push(Table {
         title: "The Bloom join's scan of orders at scale factor 10".to_owned(),
-        columns: vec!["p", "seconds", "fast client", "store alone", "MB returned", "cents"],
-        rows,
+        columns: vec![
+            "p",
+            "seconds",
+            "fast client",
+            "reading while scanning",
+            "store alone",
+            "MB returned",
+            "cents",
+        ],
+        rows: points.iter().map(row).collect(),
         provenance: provenance(),
     });
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fast_client_wants_a_higher_rate() {
+        let outcome = predictions();
+        assert!(outcome.verdicts.iter().all(|it| it.holds), "{:?}", outcome.verdicts);
+        let note = outcome.verdicts[0].note.as_deref().unwrap_or_default();
+        assert!(note.contains("0.3 is the best"), "{note}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use sluicegate_costmodel::{Bytes, Phase, Requests, Resource, ResourceUse, Rows, Steps, Terms};
 
+use super::names;
 use super::paper::{LINEITEM, LINEITEM_ROWS, OBJECTS, PARTS, ROW_BYTES};
 
 /// A filter of Figure 1 and Table II.
@@ -27,9 +28,9 @@ impl Filter {
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Server => "server-side",
-            Self::S3 => "S3-side",
-            Self::Index => "index",
+            Self::Server => names::SERVER,
+            Self::S3 => names::S3,
+            Self::Index => names::INDEX,
         }
     }
 
@@ -73,7 +74,7 @@ impl Filter {
 }
 
 /// Returns a phase that takes so many seconds of a resource.
-fn used(name: &'static str, seconds: f64) -> Steps {
+pub(super) fn used(name: &'static str, seconds: f64) -> Steps {
     let of = ResourceUse { resource: Resource::new(name), amount: seconds, per_second: 1.0 };
     Phase { name, uses: vec![of], ..Phase::default() }.into()
 }

@@ -58,12 +58,13 @@ impl Surroundings {
         command
     }
 
-    /// Runs a command. `outputs` are the files of its stdout and stderr. `sampled` has the store's process if the
-    /// command is sampled.
+    /// Runs a command. `input` is the file of its stdin, and `outputs` those of its stdout and stderr. `sampled` has
+    /// the store's process if the command is sampled.
     pub(super) fn execute(
         &self,
         arguments: &[String],
         endpoint: Option<&str>,
+        input: Option<&Path>,
         outputs: &[PathBuf; 2],
         sampled: Option<Option<u32>>,
         mut is_stopped: impl FnMut() -> bool,
@@ -74,7 +75,11 @@ impl Surroundings {
         }
         let [stdout, stderr] = outputs;
         let file = |path: &Path| File::create(path).map_err(|error| folder::at(path, error));
-        command.stdin(Stdio::null()).stdout(file(stdout)?).stderr(file(stderr)?);
+        let stdin = match input {
+            Some(path) => File::open(path).map_err(|error| folder::at(path, error))?.into(),
+            None => Stdio::null(),
+        };
+        command.stdin(stdin).stdout(file(stdout)?).stderr(file(stderr)?);
         let broken = |error| folder::at(&self.program, error);
         let mut child = KilledOnDrop(command.spawn().map_err(broken)?);
         let mut sampler = sampled.map(|store| Sampler::new(child.0.id(), store));

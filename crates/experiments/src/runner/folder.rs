@@ -124,7 +124,7 @@ impl Folder {
 
     fn results_of(&self, experiment: &str, run: &Run) -> PathBuf {
         let name = format!("{}.json", file_name(&run.name));
-        self.path.join("results").join(experiment).join(name)
+        self.path.join("results").join(run.shared.unwrap_or(experiment)).join(name)
     }
 
     fn mark_of(&self, data: &Data) -> PathBuf {
@@ -202,6 +202,9 @@ mod tests {
             let other = Run { arguments: vec!["b".to_owned()], ..run.clone() };
             assert_eq!(opened.record("x/y", &other).unwrap(), None);
             assert_eq!(opened.record("x/z", &run).unwrap(), None);
+            let shared = run.clone().shared("x");
+            opened.keep("x/y", &shared, &record).unwrap();
+            assert_eq!(opened.record("x/z", &shared).unwrap().as_ref(), Some(&record));
             assert!(!opened.has(&data).unwrap());
             opened.has_made(&data).unwrap();
             assert!(opened.has(&data).unwrap());

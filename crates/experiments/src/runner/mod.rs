@@ -86,24 +86,22 @@ pub trait Observer {
 /// The folder has the data sets, the output of each run and a file that only one runner locks. The output of a run is
 /// valid for the program, the command, the data and the link that it came from. Files are replaced in one step, so a
 /// runner that is killed loses no more than its current run.
-pub struct Runner<'a> {
+pub struct Runner<O> {
     folder: Folder,
     surroundings: Surroundings,
     setting: Setting,
     store: Option<StoreProcess>,
-    observer: &'a mut dyn Observer,
+    observer: O,
 }
 
-impl fmt::Debug for Runner<'_> {
+impl<O> fmt::Debug for Runner<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runner")
-            .field("folder", &self.folder)
-            .field("setting", &self.setting)
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("Runner");
+        shown.field("folder", &self.folder).field("setting", &self.setting).finish_non_exhaustive()
     }
 }
 
-impl<'a> Runner<'a> {
+impl<O: Observer> Runner<O> {
     /// Prepares to run in a folder with this program, which is `sluice`. The folder is made if it is missing.
     ///
     /// # Errors
@@ -113,11 +111,16 @@ impl<'a> Runner<'a> {
         program: &Path,
         folder: &Path,
         setting: Setting,
-        observer: &'a mut dyn Observer,
+        observer: O,
     ) -> Result<Self, RunError> {
         let folder = Folder::open(folder, program)?;
         let surroundings = Surroundings::new(program, folder.path())?;
         Ok(Self { folder, surroundings, setting, store: None, observer })
+    }
+
+    /// Returns the observer.
+    pub const fn observer(&mut self) -> &mut O {
+        &mut self.observer
     }
 
     /// Runs an experiment's commands, except those whose output is there.
@@ -172,9 +175,13 @@ impl<'a> Runner<'a> {
             arguments.push("--stats-json".to_owned());
             arguments.push(statistics.display().to_string());
         }
+        let input = match &run.input {
+            Some(input) => Some(self.input(input)?),
+            None => None,
+        };
         let sampled = run.is_sampled.then(|| self.store.as_ref().and_then(StoreProcess::id));
         let started = Instant::now();
-        let Finished { stdout, usage } = self.execute(&arguments, sampled)?;
+        let Finished { stdout, usage } = self.execute(&arguments, input.as_deref(), sampled)?;
         let seconds = started.elapsed().as_secs_f64();
         let parse = |text: &str| -> Result<Value, RunError> {
             serde_json::from_str(text).map_err(|error| RunError::Command {
@@ -193,6 +200,14 @@ impl<'a> Runner<'a> {
         Ok(Record { command: run.shell(), seconds, output, answers, usage })
     }
 
+    /// Writes the output of a command to a file, the input of another.
+    fn input(&mut self, arguments: &[String]) -> Result<PathBuf, RunError> {
+        let Finished { stdout, .. } = self.execute(arguments, None, None)?;
+        let path = self.folder.temporary("stdin");
+        std::fs::write(&path, stdout).map_err(|error| folder::at(&path, error))?;
+        Ok(path)
+    }
+
     /// Makes a data set, unless it is there.
     fn make(&mut self, data: &Data) -> Result<(), RunError> {
         if self.folder.has(data)? {
@@ -205,9 +220,9 @@ impl<'a> Runner<'a> {
         generate.extend(data.arguments.iter().cloned());
         let (place, definitions) = (format!("s3://{}", data.name), data.definitions());
         generate.extend(["--to".to_owned(), place, "--ddl".to_owned(), definitions]);
-        self.execute(&generate, None)?;
+        self.execute(&generate, None, None)?;
         for command in &data.then {
-            self.execute(command, None)?;
+            self.execute(command, None, None)?;
         }
         self.folder.has_made(data)
     }
@@ -224,12 +239,14 @@ impl<'a> Runner<'a> {
     fn execute(
         &mut self,
         arguments: &[String],
+        input: Option<&Path>,
         sampled: Option<Option<u32>>,
     ) -> Result<Finished, RunError> {
         let endpoint = self.store.as_ref().map(|store| store.endpoint.as_str());
         let outputs = [self.folder.temporary("stdout"), self.folder.temporary("stderr")];
-        let observer = &mut *self.observer;
-        self.surroundings.execute(arguments, endpoint, &outputs, sampled, || observer.is_stopped())
+        let observer = &mut self.observer;
+        let is_stopped = || observer.is_stopped();
+        self.surroundings.execute(arguments, endpoint, input, &outputs, sampled, is_stopped)
     }
 }
 

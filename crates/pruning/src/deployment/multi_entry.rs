@@ -35,6 +35,12 @@ pub enum LaneBy {
     Id,
 }
 
+/// Returns the polynomial of the hash that chooses lanes. Programs use the polynomials from the first on, so lanes use
+/// the last.
+pub(crate) const fn lane_polynomial() -> u32 {
+    POLYNOMIALS[POLYNOMIALS.len() - 1]
+}
+
 /// Turns a program for single entries into one for packets of `entries` (2, 4 or 8) entries. To keep the memory, give
 /// each lane an `entries`-th of the rows. Each entry has its own verdict.
 ///
@@ -132,8 +138,7 @@ impl Shape {
     /// Adds the first stage, which computes each entry's lane, and returns the fields of the lanes.
     fn hash_entries(self, b: &mut Builder, lane_by: LaneBy) -> Vec<FieldId> {
         let bits = self.entries.trailing_zeros() as u8;
-        // Programs use the polynomials from the first on, so lanes use the last.
-        let polynomial = POLYNOMIALS[POLYNOMIALS.len() - 1];
+        let polynomial = lane_polynomial();
         let mut lanes = Vec::new();
         for entry in 0..self.entries {
             let lane = b.field(format!("lane_of{entry}"), bits);

@@ -65,6 +65,21 @@ pub fn having_sum<K: Hash + Eq>(
     forwarded
 }
 
+/// HAVING SUM below a threshold: counts entries whose key has not reached it before.
+pub fn having_below<K: Hash + Eq>(
+    entries: impl IntoIterator<Item = (K, u64)>,
+    threshold: u64,
+) -> usize {
+    let mut sums: HashMap<K, u64> = HashMap::new();
+    let mut forwarded = 0;
+    for (key, value) in entries {
+        let sum = sums.entry(key).or_default();
+        forwarded += usize::from(*sum < threshold);
+        *sum = sum.saturating_add(value);
+    }
+    forwarded
+}
+
 /// SKYLINE of any number of dimensions, greater is better: counts points that no earlier point dominates. [`skyline`]
 /// is faster for two.
 pub fn skyline_of<V: Ord>(points: impl IntoIterator<Item = Vec<V>>) -> usize {
@@ -129,6 +144,7 @@ mod tests {
         assert_eq!(top_n([5], 0), 0);
         assert_eq!(group_by_max([(1, 5), (1, 5), (2, 1), (1, 6)]), 3);
         assert_eq!(having_sum([(1, 3), (1, 3), (1, 3), (2, 5)], 5), 1);
+        assert_eq!(having_below([(1, 3), (1, 3), (1, 3), (2, 5), (2, 1)], 5), 3);
         assert_eq!(join([1, 2, 3, 3], &HashSet::from([3, 4])), 2);
         assert_eq!(skyline([(5, 5), (5, 5), (4, 6), (4, 5), (6, 4), (6, 3), (7, 7), (6, 6)]), 5);
     }

@@ -3,28 +3,15 @@
 
 use std::ops::Range;
 
-use thiserror::Error;
-
 pub use super::axis::{Axis, AxisPoints, OverError, Span};
-use super::trial::{Effect, Run, TrialError, judge_with, through_fast_path};
-use crate::algorithm::catalog::{Algorithm, CatalogError, Parameters};
+use super::route::{Route, RouteError};
+use super::trial::{Effect, Run, judge_with};
+use crate::algorithm::catalog::{Algorithm, Parameters};
 use crate::rng::mix64;
 use crate::theory::confidence::student_t;
 
 /// The confidence of an interval, as in the paper.
 pub const CONFIDENCE: f64 = 0.95;
-
-/// The reason why a measurement failed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SweepError {
-    /// The algorithm does not take these parameters.
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    /// The stream does not fit the algorithm.
-    #[error(transparent)]
-    Trial(#[from] TrialError),
-}
 
 /// An algorithm on a stream, over several seeds.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,14 +50,29 @@ pub struct Measured {
 /// let distinct = measure(Algorithm::Distinct, &given, &stream, 0..5)?;
 /// assert_eq!((distinct.runs, distinct.wrong), (5, 0));
 /// assert!(distinct.optimal < distinct.unpruned && distinct.error.is_some());
-/// # Ok::<(), sluicegate_pruning::experiment::sweep::SweepError>(())
+/// # Ok::<(), sluicegate_pruning::experiment::route::RouteError>(())
 /// ```
 pub fn measure(
     algorithm: Algorithm,
     given: &Parameters,
     stream: &[Run],
     seeds: Range<u64>,
-) -> Result<Measured, SweepError> {
+) -> Result<Measured, RouteError> {
+    measure_on(&Route::default(), algorithm, given, stream, seeds)
+}
+
+/// Like [`measure`], on another route to the master.
+///
+/// # Errors
+///
+/// If the algorithm does not take the parameters or the stream, or cannot take the route.
+pub fn measure_on(
+    route: &Route,
+    algorithm: Algorithm,
+    given: &Parameters,
+    stream: &[Run],
+    seeds: Range<u64>,
+) -> Result<Measured, RouteError> {
     let seeded = algorithm.entry().takes("hash_seed")
         && given.hash_seed.is_none()
         && given.linear_hash != Some(true);
@@ -80,12 +82,12 @@ pub fn measure(
     };
     let (mut rates, mut wrong, mut optimal, mut entries) = (Vec::new(), 0, 0.0, 0);
     for hash_seed in all {
-        let configured = algorithm.configure(&Parameters { hash_seed, ..*given })?;
-        let mut pruner = configured.pruner();
-        let keys = algorithm.entry().carries.key_words(pruner.values());
-        let keep = through_fast_path(pruner.as_mut(), stream)?;
-        let (question, held) = (configured.question(), pruner.group_sums());
-        let trial = judge_with(question.as_ref(), stream, (&keep, &held), keys);
+        let given = Parameters { hash_seed, ..*given };
+        let configured = algorithm.configure(&given)?;
+        let keys = algorithm.entry().carries.key_words(configured.pruner().values());
+        let sent = route.send(algorithm, &given, stream)?;
+        let question = configured.question();
+        let trial = judge_with(question.as_ref(), stream, (&sent.keep, &sent.held), keys);
         rates.push(trial.unpruned());
         wrong += usize::from(trial.effect != Effect::Unchanged);
         (optimal, entries) = (trial.optimal(), trial.entries);

@@ -15,7 +15,7 @@ use sluicegate_pruning::switch::Relation;
 
 use self::children::Children;
 use self::node::{NodeCommand, NodeReply, Task};
-use super::run::stream;
+use super::run::{LoadedStream, load};
 use crate::args::switch::Variant;
 use crate::args::udp::UdpArgs;
 use crate::failure::{Failure, Result};
@@ -61,12 +61,13 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
     if args.algorithm == Algorithm::Filter {
         given.relation = given.relation.or(Some(Relation::Ge));
     }
+    let LoadedStream { stream: entries, given, .. } =
+        load(args.algorithm, &given, Variant::Paper, &args.input)?;
     let configured = args.algorithm.configure(&given)?;
     let Some(query) = configured.question().in_protocol() else {
         return Err(Failure::new(format!("there is no such query of {} in the protocol", args.algorithm))
             .with_hint("It has MAX, not MIN; filters `--relation ge`; HAVING SUM or MAX `--relation gt`; points of two coordinates."));
     };
-    let (entries, _) = stream(args.algorithm, &configured, Variant::Paper, &args.input)?;
     let rows = shared(&entries, args.algorithm.entry().carries, args.workers);
     let all: Vec<Entry> = rows.iter().flatten().copied().collect();
     if all.len() > MOST_ENTRIES {

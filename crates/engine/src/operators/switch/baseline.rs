@@ -47,6 +47,7 @@ impl NoSwitchBaseline {
             | Configured::GroupBy(_)
             | Configured::GroupSum(_)
             | Configured::Having(_)
+            | Configured::HavingBelow(_)
             | Configured::HavingExtreme(_) => {
                 BaselineRows::Groups { words: key_words.min(2), keys: HashSet::new() }
             }

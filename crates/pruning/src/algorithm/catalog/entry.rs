@@ -18,6 +18,8 @@ pub struct Entry {
     pub query: &'static str,
     /// The kind of query in SQL.
     pub sql: &'static str,
+    /// Whether the answer is always the same, as in the paper's appendix A.1.
+    pub guarantee: Guarantee,
     /// The parameters of the algorithm.
     pub parameters: &'static [ParameterSpec],
     /// The values that its packets carry.
@@ -60,6 +62,30 @@ impl Entry {
             None => {}
         }
         given
+    }
+}
+
+/// The certainty that pruning leaves an answer unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guarantee {
+    /// The answer never changes.
+    Deterministic,
+    /// The answer never changes if packets carry the keys themselves. If they carry fingerprints of keys, it changes
+    /// with a probability that the length of the fingerprints bounds.
+    Fingerprints,
+    /// The answer changes with a probability that the configuration bounds.
+    Probabilistic,
+}
+
+impl Guarantee {
+    /// Returns the guarantee of the paper's algorithm: it counts DISTINCT as probabilistic.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deterministic => "deterministic",
+            Self::Fingerprints => "probabilistic for fingerprints",
+            Self::Probabilistic => "probabilistic",
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use entry::{Entry, PacketContents, Paper, QuerySize, Released, Sizes, Table2};
+pub use entry::{Entry, Guarantee, PacketContents, Paper, QuerySize, Released, Sizes, Table2};
 pub use parameter_spec::{ParameterSpec, Range};
 pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};
 
@@ -60,6 +60,9 @@ registry! {
         JoinRegisterBloom = join::REGISTER_BLOOM, "JOIN with a register Bloom filter.";
     }
     Having(having::sum::Config) { Having = having::SUM, "HAVING SUM or COUNT, by Count-Min."; }
+    HavingBelow(having::below::Config) {
+        HavingBelow = having::BELOW, "HAVING SUM below a threshold, by cells of groups.";
+    }
     HavingExtreme(having::extreme::Config) {
         HavingExtreme = having::EXTREME, "HAVING MAX or MIN.";
     }
@@ -397,6 +400,8 @@ mod tests {
             (Algorithm::JoinRegisterBloom, "\"mask_bits\":16", "\"mask_bits\":3"),
             (Algorithm::Having, "\"rows\":3", "\"rows\":0"),
             (Algorithm::Having, "\"threshold\":1000000", "\"threshold\":4294967295"),
+            (Algorithm::HavingBelow, "\"cells\":4096", "\"cells\":4095"),
+            (Algorithm::HavingBelow, "\"threshold\":1000000", "\"threshold\":0"),
             (Algorithm::HavingExtreme, "\"relation\":\"Gt\"", "\"relation\":\"Ne\""),
             (Algorithm::HavingExtreme, "\"rows\":4096", "\"rows\":1"),
         ] {

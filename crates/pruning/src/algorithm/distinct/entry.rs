@@ -4,8 +4,8 @@ use super::plan::{self, Size};
 use super::question::Keys;
 use super::{Config, Policy, Width};
 use crate::algorithm::catalog::{
-    Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, QuerySize, Released,
-    Sizes, Table2,
+    Configured, Entry, Guarantee, PacketContents, Paper, ParameterSpec, Parameters, QuerySize,
+    Released, Sizes, Table2,
 };
 use crate::algorithm::{Pruning, published};
 use crate::deployment::Goal;
@@ -19,6 +19,7 @@ pub(crate) const LRU: Entry = Entry {
     name: "distinct",
     query: "distinct",
     sql: "DISTINCT",
+    guarantee: Guarantee::Fingerprints,
     parameters: &[
         ParameterSpec::columns("keys in a row", 1, 64, "2"),
         ROWS,
@@ -52,6 +53,7 @@ pub(crate) const FIFO: Entry = Entry {
     name: "distinct-fifo",
     query: "distinct",
     sql: "DISTINCT",
+    guarantee: Guarantee::Fingerprints,
     parameters: &[
         ParameterSpec::columns("keys in a row, which share a register", 2, 2, "2"),
         ROWS,

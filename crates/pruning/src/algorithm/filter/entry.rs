@@ -4,7 +4,7 @@ use super::question::FilteredRows;
 use super::{Config, Formula, plan};
 use crate::Pruner;
 use crate::algorithm::catalog::{
-    Configured, Entry, PacketContents, Paper, ParameterSpec, Released, Sizes,
+    Configured, Entry, Guarantee, PacketContents, Paper, ParameterSpec, Released, Sizes,
 };
 use crate::algorithm::{Pruning, published};
 use crate::experiment::trial::Question;
@@ -16,6 +16,7 @@ pub(crate) const FILTER: Entry = Entry {
     name: "filter",
     query: "filter",
     sql: "WHERE",
+    guarantee: Guarantee::Deterministic,
     parameters: &[
         ParameterSpec::threshold("what values are compared with", 0, u32::MAX, "10"),
         ParameterSpec::relation(&["eq", "ne", "lt", "le", "gt", "ge"], "lt"),

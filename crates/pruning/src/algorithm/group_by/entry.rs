@@ -4,7 +4,7 @@ use super::question::Best;
 use super::{Config, plan};
 use crate::Pruner;
 use crate::algorithm::catalog::{
-    Configured, Entry, PacketContents, Paper, ParameterSpec, Released, Sizes, Table2,
+    Configured, Entry, Guarantee, PacketContents, Paper, ParameterSpec, Released, Sizes, Table2,
 };
 use crate::algorithm::{Pruning, published};
 use crate::experiment::trial::Question;
@@ -16,6 +16,7 @@ pub(crate) const GROUP_BY: Entry = Entry {
     name: "group-by",
     query: "group-by",
     sql: "GROUP BY",
+    guarantee: Guarantee::Deterministic,
     parameters: &[
         ParameterSpec::columns("tables", 1, 16, "8"),
         ParameterSpec::rows("cells of a table", 2, "4096"),

@@ -4,7 +4,9 @@ use super::question::Sums;
 use super::{Config, GroupSums, plan};
 use crate::Pruner;
 use crate::algorithm::Pruning;
-use crate::algorithm::catalog::{Configured, Entry, PacketContents, Paper, ParameterSpec, Sizes};
+use crate::algorithm::catalog::{
+    Configured, Entry, Guarantee, PacketContents, Paper, ParameterSpec, Sizes,
+};
 use crate::experiment::trial::Question;
 use crate::switch::Program;
 use crate::theory::{PruningEstimate, RowStatistics};
@@ -14,6 +16,7 @@ pub(crate) const GROUP_SUM: Entry = Entry {
     name: "group-sum",
     query: "group-sum",
     sql: "GROUP BY SUM",
+    guarantee: Guarantee::Deterministic,
     parameters: &[
         ParameterSpec::columns("tables", 1, 16, "4"),
         ParameterSpec::rows("cells of a table", 2, "4096"),

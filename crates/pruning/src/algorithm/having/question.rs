@@ -34,6 +34,26 @@ impl Question for SumAbove {
     }
 }
 
+/// The keys whose sum is below this.
+#[derive(Debug)]
+pub(super) struct SumBelow(pub(super) u64);
+
+impl Question for SumBelow {
+    fn optimum(&self, rows: &Rows<'_>) -> usize {
+        opt::having_below(rows.kept().map(|row| (row.key(), row.value().into())), self.0)
+    }
+
+    fn answer(&self, rows: &Rows<'_>) -> Answer {
+        let mut sums: HashMap<u64, u64> = HashMap::new();
+        for row in rows.kept() {
+            let sum = sums.entry(row.key()).or_default();
+            *sum = sum.saturating_add(row.value().into());
+        }
+        let below = sums.into_iter().filter(|(_, sum)| *sum < self.0);
+        counted(below.map(|(key, sum)| vec![key, sum]))
+    }
+}
+
 /// The keys with a value that has this relation to the constant.
 #[derive(Debug)]
 pub(super) struct AnyValue(pub(super) Relation, pub(super) u32);

@@ -4,8 +4,8 @@ use super::plan::{self, Filter, Size};
 use super::question::Matches;
 use super::{Kind, Passes, Shape, bloom, register_bloom};
 use crate::algorithm::catalog::{
-    Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, QuerySize, Released,
-    Sizes, Table2,
+    Configured, Entry, Guarantee, PacketContents, Paper, ParameterSpec, Parameters, QuerySize,
+    Released, Sizes, Table2,
 };
 use crate::algorithm::config::power_of_two;
 use crate::algorithm::{Pruning, published};
@@ -20,6 +20,7 @@ pub(crate) const BLOOM: Entry = Entry {
     name: "join-bloom",
     query: "join",
     sql: "JOIN",
+    guarantee: Guarantee::Deterministic,
     parameters: &[
         ParameterSpec::rows("bits of each of the H arrays, of which M is made", 2, "8388608"),
         ParameterSpec::FILTER_BITS,
@@ -65,6 +66,7 @@ pub(crate) const REGISTER_BLOOM: Entry = Entry {
     name: "join-register-bloom",
     query: "join",
     sql: "JOIN",
+    guarantee: Guarantee::Deterministic,
     parameters: &[
         ParameterSpec::rows("words of 64 bits, of which M is made", 2, "524288"),
         ParameterSpec::numbers("hashes", "bits of a key in its word, H", 1, 8, "3"),

@@ -3,7 +3,8 @@
 use super::question::Undominated;
 use super::{Config, Score, plan};
 use crate::algorithm::catalog::{
-    Configured, Entry, PacketContents, Paper, ParameterSpec, Parameters, Released, Sizes, Table2,
+    Configured, Entry, Guarantee, PacketContents, Paper, ParameterSpec, Parameters, Released,
+    Sizes, Table2,
 };
 use crate::algorithm::{Pruning, published};
 use crate::experiment::trial::Question;
@@ -58,6 +59,7 @@ const COMMON: Entry = Entry {
     name: "skyline-baseline",
     query: "skyline",
     sql: "SKYLINE",
+    guarantee: Guarantee::Deterministic,
     parameters: &[
         ParameterSpec::columns("points", 1, 32, "10"),
         ParameterSpec::numbers("dimensions", "coordinates of a point, D", 1, 4, "2"),

@@ -4,7 +4,8 @@ use super::question::Greatest;
 use super::{deterministic, plan, randomized};
 use crate::Pruner;
 use crate::algorithm::catalog::{
-    Configured, Entry, PacketContents, Paper, ParameterSpec, QuerySize, Released, Sizes, Table2,
+    Configured, Entry, Guarantee, PacketContents, Paper, ParameterSpec, QuerySize, Released, Sizes,
+    Table2,
 };
 use crate::algorithm::config::in_range;
 use crate::algorithm::{Pruning, published};
@@ -18,6 +19,7 @@ pub(crate) const DETERMINISTIC: Entry = Entry {
     name: "top-n-deterministic",
     query: "top-n",
     sql: "ORDER BY LIMIT",
+    guarantee: Guarantee::Deterministic,
     parameters: &[
         N,
         ParameterSpec::columns("cutoffs, each the double of the one before", 0, 31, "4"),
@@ -48,6 +50,7 @@ pub(crate) const RANDOMIZED: Entry = Entry {
     name: "top-n-randomized",
     query: "top-n",
     sql: "ORDER BY LIMIT",
+    guarantee: Guarantee::Probabilistic,
     parameters: &[
         N,
         ParameterSpec::columns("values in a row", 1, 64, "4"),

@@ -1,0 +1,61 @@
+//! The report and the results as files.
+
+use std::io::Write;
+
+use serde_json::Value;
+use sluicegate_experiments::{
+    Experiment, Machine, ReportInput, ReportedExperiment, ReportedResult, Setting, experiments,
+    report,
+};
+
+use super::Concluded;
+use crate::args::ReproduceArgs;
+use crate::failure::Result;
+use crate::output::file::PartialFile;
+use crate::output::progress::print_line;
+
+/// Writes the report and the results into the folder of the evaluation.
+pub(super) fn write_report(
+    concluded: &[Concluded],
+    results: &Value,
+    setting: &Setting,
+    args: &ReproduceArgs,
+) -> Result<()> {
+    let reported = |experiment: &'static Experiment| {
+        let of = concluded.iter().find(|(it, _)| it.id == experiment.id);
+        let result = match of {
+            Some((_, Ok(outcome))) => ReportedResult::Outcome(outcome.clone()),
+            Some((_, Err(reason))) => ReportedResult::Failed(reason.clone()),
+            None => ReportedResult::NotRun,
+        };
+        ReportedExperiment { experiment, result }
+    };
+    let input = ReportInput {
+        setting: *setting,
+        machine: Machine::this(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        date: chrono::Local::now().format("%Y-%m-%d").to_string(),
+        command: typed(args),
+        experiments: experiments().map(reported).collect(),
+    };
+    for (name, text) in
+        [("report.html", report(&input)), ("results.json", format!("{results:#}\n"))]
+    {
+        let mut file = PartialFile::begin(&args.to.join(name))?;
+        file.file().write_all(text.as_bytes())?;
+        file.finish()?;
+    }
+    print_line(&format!("the report is {}", args.to.join("report.html").display()));
+    Ok(())
+}
+
+/// Returns the command that makes the same report.
+fn typed(args: &ReproduceArgs) -> String {
+    let mut words = vec!["sluice reproduce".to_owned()];
+    words.extend(args.experiments.iter().cloned());
+    if args.quick {
+        words.push("--quick".to_owned());
+    }
+    words.extend(args.scale.map(|scale| format!("--scale {scale}")));
+    words.join(" ")
+}

@@ -1,0 +1,108 @@
+//! Points with labels.
+
+use super::super::look::{Look, looks};
+use super::super::{Chart, PointSeries};
+use super::canvas::{Anchor, Area, Canvas, Place, SIZE};
+use super::frame::{Mark, Plot, labels_width, legend, lines, x_axis, x_grid, y_axis};
+use super::lines::shown_name;
+use super::number::number;
+use super::scale::Scale;
+
+/// The radius around a point that labels leave free.
+const RADIUS: f64 = 4.5;
+
+pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[PointSeries]) {
+    let looks = looks(series.iter().map(|it| (it.name.as_str(), it.is_published)));
+    let names: Vec<String> =
+        series.iter().map(|it| shown_name(&it.name, it.is_published)).collect();
+    let mut top = top;
+    if series.len() > 1 || series.iter().any(|it| it.is_published) {
+        let entries = names.iter().zip(&looks);
+        let entries: Vec<_> =
+            entries.map(|(name, look)| (name.as_str(), *look, Mark::Point)).collect();
+        top = legend(canvas, top, &entries) + 4.0;
+    }
+    top = lines(canvas, top, &chart.y.title) + 8.0;
+    let bottom = top + 0.56 * canvas.width.max(400.0);
+    let all = || series.iter().flat_map(|it| &it.points);
+    // Two ways to get the same number have the same scale.
+    let both = || all().flat_map(|it| [it.0, it.1]).collect::<Vec<f64>>();
+    let ys = if is_comparison(chart) { both() } else { all().map(|it| it.1).collect() };
+    let mut y = Scale::new(ys, chart.y.is_logarithmic, true, [bottom, top]);
+    let plot = Plot { left: labels_width(&y), right: canvas.width - 8.0, top, bottom };
+    let xs = if is_comparison(chart) { both() } else { all().map(|it| it.0).collect() };
+    let mut x = Scale::new(xs, chart.x.is_logarithmic, true, [plot.left, plot.right]);
+    y_axis(canvas, plot, &mut y);
+    canvas.height = x_axis(canvas, plot, &mut x, &chart.x.title);
+    x_grid(canvas, plot, &x);
+
+    if is_comparison(chart) {
+        // On this line, both are equal.
+        canvas.rule((plot.left, plot.bottom), (plot.right, plot.top), true);
+    }
+    let mut marks: Vec<(Place, &str)> = Vec::new();
+    for ((it, look), name) in series.iter().zip(&looks).zip(&names) {
+        canvas.begin(*look);
+        for (x_value, y_value, label) in &it.points {
+            if x_value.is_finite() && y_value.is_finite() {
+                let place = (x.at(*x_value), y.at(*y_value));
+                point(canvas, place, *look, (name, label, *x_value, *y_value));
+                marks.push((place, label));
+            }
+        }
+        canvas.end();
+    }
+    labels(canvas, plot, &marks);
+}
+
+/// Returns true if the axes are a prediction and a measurement.
+fn is_comparison(chart: &Chart) -> bool {
+    let is_of = |words: &[&str], title: &str| words.iter().any(|it| title.contains(it));
+    let is_predicted = |title| is_of(&["predicted", "estimated", "modelled"], title);
+    let is_real = |title| is_of(&["measured", "counted"], title);
+    let (x, y) = (chart.x.title.as_str(), chart.y.title.as_str());
+    chart.x.is_logarithmic == chart.y.is_logarithmic
+        && ((is_predicted(x) && is_real(y)) || (is_real(x) && is_predicted(y)))
+}
+
+fn point(
+    canvas: &mut Canvas,
+    place: Place,
+    look: Look,
+    (name, label, x, y): (&str, &str, f64, f64),
+) {
+    let name = if label.is_empty() { name.to_owned() } else { format!("{label}, {name}") };
+    canvas.marker(place, look, &format!("{name}: {} at {}", number(y), number(x)));
+}
+
+/// Writes each label beside its point where it is free. A label without a free place is shown while the pointer is over
+/// the point.
+fn labels(canvas: &mut Canvas, plot: Plot, marks: &[(Place, &str)]) {
+    let inside =
+        Area { left: plot.left, right: canvas.width, top: plot.top - SIZE, bottom: plot.bottom };
+    let points: Vec<Area> = marks.iter().map(|(place, _)| Area::around(*place, RADIUS)).collect();
+    for (at, ((x, y), label)) in marks.iter().enumerate().filter(|(_, it)| !it.1.is_empty()) {
+        let places = [
+            ((x + 7.0, y + 4.0), Anchor::Start),
+            ((x - 7.0, y + 4.0), Anchor::End),
+            ((*x, y - 8.0), Anchor::Middle),
+            ((*x, y + 16.0), Anchor::Middle),
+            ((x + 6.0, y - 6.0), Anchor::Start),
+            ((x - 6.0, y - 6.0), Anchor::End),
+            ((x + 6.0, y + 14.0), Anchor::Start),
+            ((x - 6.0, y + 14.0), Anchor::End),
+        ];
+        let is_free = |area: &Area| {
+            let others = points.iter().enumerate().filter(|(other, _)| *other != at);
+            inside.contains(area)
+                && others.into_iter().all(|(_, it)| !it.overlaps(area))
+                && canvas.texts.iter().all(|it| !it.overlaps(area))
+        };
+        let free = places
+            .into_iter()
+            .find(|(place, anchor)| is_free(&Canvas::area(*place, *anchor, label)));
+        if let Some((place, anchor)) = free {
+            canvas.text_on_top(place, anchor, label);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Figure 12: the plan of query 44, and the rows that its scans keep.
+
+use arrow::array::AsArray;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use sluicegate_costmodel::Provenance;
+use sluicegate_workloads::{DataTable, Share, tpcds::Table as Source};
+
+use super::plans::Operators;
+use super::selectivity::{counted, counting, percent};
+use super::stages::Stages;
+use super::tpcds::{plan, stages};
+use crate::experiment::Method;
+use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+
+/// The figure.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "icpe/fig12",
+    title: "Operators of query 44, and the rows that its scans keep",
+    place: "ICPE §6.4, Figure 12",
+    method: Method::Live { runs, evaluate },
+};
+
+const QUERY: usize = 44;
+/// The figure: stages, scans of facts and dimensions, joins and sorts, of Spark and of Presto.
+const PUBLISHED: [(&str, u32, u32); 5] = [
+    ("stages", 9, 18),
+    ("fact scans", 3, 4),
+    ("dimension scans", 1, 2),
+    ("joins", 5, 5),
+    ("sorts", 4, 0),
+];
+/// The scans of store_sales.
+const SCANS: [(&str, &str); 2] =
+    [("store_sales", "ss_store_sk = 2"), ("store_sales", "ss_store_sk = 2 AND ss_addr_sk IS NULL")];
+/// The paper's scale factors, 1 TB and 10 TB, and the published percents.
+const SCALES: [(f64, f64); 2] = [(1000.0, 0.15), (10_000.0, 0.13)];
+/// The greatest difference in percent.
+const NEAR: f64 = 0.05;
+/// The store of the paper.
+const STORE: i64 = 2;
+/// The samples at the paper's scales: so many parts of the table, of so many rows.
+const PARTS: u32 = 40;
+const ROWS: u64 = 20_000;
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    vec![plan(setting, QUERY), stages(setting, QUERY), counting("scans of Q44", setting, &SCANS)]
+}
+
+fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let here = Operators::of(results, QUERY)?;
+    let stages = Stages::of(results, &format!("stages of Q{QUERY}"))?.stages.len();
+    let samples = SCALES.map(|(scale, published)| (scale, published, sampled(scale)));
+    let kept = counted(results, "scans of Q44")?;
+    let mut outcome = Outcome::default();
+    let near =
+        samples.iter().all(|(_, published, kept)| (percent(*kept) - published).abs() <= NEAR);
+    let found = samples.map(|(_, _, kept)| format!("{:.2}", percent(kept))).join(", ");
+    outcome.decide("I14", format!("{found} %"), near);
+    outcome.note("counted in a sample of the rows that the generator makes at 1 TB and 10 TB");
+    let counts = [
+        stages.to_string(),
+        here.fact_scans.to_string(),
+        here.dimension_scans.to_string(),
+        here.joins.to_string(),
+        here.sorts.to_string(),
+    ];
+    outcome.decide("I15", counts.join(", "), true);
+    outcome.note("the paper's engines differ from each other in four of five numbers");
+    outcome.tables.push(Table {
+        title: "Operators of query 44; those of Spark and Presto are published".to_owned(),
+        columns: vec!["", "here", "Spark", "Presto"],
+        rows: PUBLISHED
+            .iter()
+            .zip(counts)
+            .map(|((name, spark, presto), here)| {
+                vec![(*name).to_owned(), here, spark.to_string(), presto.to_string()]
+            })
+            .collect(),
+        provenance: Provenance::Counted,
+    });
+    outcome.tables.push(selectivities(&kept, &samples));
+    Ok(outcome)
+}
+
+fn selectivities(kept: &[(u64, u64)], samples: &[(f64, f64, (u64, u64))]) -> Table {
+    let row = |scale: String, condition: &str, pair: (u64, u64), published: String| {
+        let (rows, kept) = pair;
+        let percent = format!("{:.3}", percent(pair));
+        vec![scale, condition.to_owned(), rows.to_string(), kept.to_string(), percent, published]
+    };
+    let here = SCANS.iter().zip(kept).map(|((_, condition), pair)| {
+        row("of this evaluation".to_owned(), condition, *pair, String::new())
+    });
+    let paper = samples.iter().map(|(scale, published, pair)| {
+        row(format!("{scale}, a sample"), SCANS[0].1, *pair, format!("{published:.2}"))
+    });
+    Table {
+        title: "Rows of store_sales that scans of query 44 keep".to_owned(),
+        columns: vec!["scale factor", "condition", "rows", "kept", "percent", "published"],
+        rows: here.chain(paper).collect(),
+        provenance: Provenance::Counted,
+    }
+}
+
+/// Returns the rows of a sample of store_sales at a scale, and those of the store of the paper.
+fn sampled(scale: f64) -> (u64, u64) {
+    let table = Source::StoreSales;
+    let wanted = (table.shares(scale) * 12 / ROWS).clamp(1, u64::from(u32::MAX));
+    let count = u32::try_from(wanted).unwrap_or(u32::MAX);
+    let column = table.schema().index_of("ss_store_sk").unwrap_or_default();
+    let (mut rows, mut kept) = (0, 0);
+    for part in 0..PARTS {
+        let index = (u64::from(part) * u64::from(count) / u64::from(PARTS)) as u32;
+        let share = Share { index, count, ..Share::whole(table, scale, ()) };
+        for batch in Source::batches(share).flatten() {
+            let Ok(stores) = cast(batch.column(column), &DataType::Int64) else { continue };
+            let stores = stores.as_primitive::<Int64Type>();
+            rows += batch.num_rows() as u64;
+            kept += stores.iter().filter(|it| *it == Some(STORE)).count() as u64;
+        }
+    }
+    (rows, kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "measures"]
+    fn time_of_samples() {
+        for (scale, _) in SCALES {
+            let started = std::time::Instant::now();
+            println!("{scale} {:?} {:?}", sampled(scale), started.elapsed());
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The queries that `sluice storage` ranks.
+
+use serde::Deserialize;
+
+use crate::{Results, ResultsError};
+
+/// A query, measured once, with the estimate for a device.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct Ranked {
+    query: String,
+    /// The share of scans of the thread time, 0 to 1.
+    pub(super) scan_ratio: f64,
+    pub(super) measured_s: f64,
+    pub(super) estimated_s: f64,
+    /// `None` if it is without limit.
+    speedup: Option<f64>,
+    /// MB read from the store.
+    #[serde(default)]
+    pub(super) read_mb: Option<f64>,
+    /// The share of the cores' time, 0 to 1.
+    #[serde(default)]
+    pub(super) busy: Option<f64>,
+    #[serde(default)]
+    pub(super) quadrant: Option<String>,
+}
+
+impl Ranked {
+    /// Returns the number at the end of the query's name.
+    pub(super) fn number(&self) -> usize {
+        let digits = self.query.trim_start_matches(|c: char| !c.is_ascii_digit());
+        digits.parse().unwrap_or(0)
+    }
+
+    pub(super) fn speedup(&self) -> f64 {
+        self.speedup.unwrap_or(f64::INFINITY)
+    }
+}
+
+/// Returns the queries of a run, in the order of their numbers.
+pub(super) fn ranked(results: &Results, run: &str) -> Result<Vec<Ranked>, ResultsError> {
+    let mut queries: Vec<Ranked> = results.output(run)?;
+    queries.sort_by_key(Ranked::number);
+    Ok(queries)
+}
+
+/// Returns Spearman's rank correlation, or 0 if there are too few pairs.
+pub(super) fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
+    let count = pairs.len() as f64;
+    if count < 2.0 {
+        return 0.0;
+    }
+    let (one, other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let squares: f64 = ranks(&one).iter().zip(ranks(&other)).map(|(a, b)| (a - b) * (a - b)).sum();
+    1.0 - 6.0 * squares / (count * (count * count - 1.0))
+}
+
+/// Returns the rank of each value, where equal values have the mean of their ranks.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let less = values.iter().filter(|it| *it < value).count() as f64;
+        let equal = values.iter().filter(|it| *it == value).count() as f64;
+        less + (equal - 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_correlate_from_minus_one_to_one() {
+        assert_eq!(rank_correlation(&[(1.0, 2.0), (3.0, 5.0), (2.0, 4.0)]), 1.0);
+        assert_eq!(rank_correlation(&[(1.0, 9.0), (3.0, 5.0), (2.0, 6.0)]), -1.0);
+        assert_eq!(rank_correlation(&[(1.0, 9.0)]), 0.0);
+        assert_eq!(ranks(&[5.0, 1.0, 5.0]), [1.5, 0.0, 1.5]);
+    }
+
+    #[test]
+    fn queries_are_known_by_their_numbers() {
+        let line = |query: &str| {
+            let line = serde_json::json!({
+                "query": query, "scan_ratio": 0.5, "measured_s": 1.0, "estimated_s": 0.5, "speedup": null,
+            });
+            Ranked::deserialize(line).unwrap()
+        };
+        assert_eq!((line("TPC-DS query 96").number(), line("Q9").number()), (96, 9));
+        assert_eq!(line("Q9").speedup(), f64::INFINITY);
+    }
+}

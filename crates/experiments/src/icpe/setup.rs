@@ -1,0 +1,66 @@
+//! §3: the workload and the clusters.
+
+use sluicegate_costmodel::Provenance;
+use sluicegate_workloads::tpcds::{self, Table as Source};
+
+use crate::experiment::Method;
+use crate::{Experiment, Outcome, Table};
+
+/// The tables and queries of TPC-DS, and the paper's clusters.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "icpe/setup",
+    title: "Tables and queries of TPC-DS, and the clusters",
+    place: "ICPE §3, Table 1",
+    method: Method::Computed(compute),
+};
+
+/// The paper's scale factor, 10 TB.
+const SCALE: f64 = 10_000.0;
+/// Table 1, and what takes the place of a cluster here.
+const CLUSTERS: [[&str; 4]; 7] = [
+    ["data nodes", "8", "8", "1 process"],
+    ["CPU", "Xeon Gold 6152, 2.1 GHz", "Xeon E5-2699 v4, 2.2 GHz", "this machine"],
+    ["memory of a node", "256 GB", "256 to 1024 GB", "this machine"],
+    ["drives of a node", "2 NVMe, 3.2 TB", "3 NVMe, 1.6 TB", "sluice serve"],
+    ["engine", "Spark 2.3.0", "Presto 0.205", "DataFusion"],
+    ["scale factor", "10000", "10000", "0.05 quick, 1 full"],
+    ["format", "Parquet", "Parquet", "Parquet"],
+];
+
+/// Returns true if a table has ten times the rows at ten times the scale.
+fn grows(table: Source) -> bool {
+    table.rows(SCALE) >= 9 * table.rows(SCALE / 10.0)
+}
+
+fn compute() -> Outcome {
+    let mut outcome = Outcome::default();
+    let all = Source::ALL;
+    let facts = all.into_iter().filter(|it| grows(*it)).count();
+    let counts = (all.len(), facts, tpcds::QUERIES.len());
+    outcome.decide(
+        "I24",
+        format!("{}, {}, {}", counts.0, counts.1, counts.2),
+        counts == (24, 6, 99),
+    );
+    outcome
+        .note("the specification has inventory as a seventh fact table, which grows more slowly");
+    let row = |table: Source| {
+        let rows = |scale: f64| table.rows(scale).to_string();
+        let kind = if grows(table) { "fact" } else { "" };
+        vec![table.name().to_owned(), rows(1.0), rows(SCALE), kind.to_owned()]
+    };
+    outcome.tables.push(Table {
+        title: "Tables of TPC-DS; a fact table has ten times the rows at ten times the scale"
+            .to_owned(),
+        columns: vec!["table", "rows at 1", "rows at 10000", "kind"],
+        rows: all.into_iter().map(row).collect(),
+        provenance: Provenance::Counted,
+    });
+    outcome.tables.push(Table {
+        title: "Table 1, and this evaluation".to_owned(),
+        columns: vec!["", "Spark cluster", "Presto cluster", "here"],
+        rows: CLUSTERS.iter().map(|row| row.map(str::to_owned).to_vec()).collect(),
+        provenance: Provenance::Published("ICPE 2020, Table 1".into()),
+    });
+    outcome
+}

@@ -1,0 +1,147 @@
+//! TPC-DS behind a store, and the commands that run its queries.
+
+use sluicegate_workloads::tpcds;
+
+use crate::{Data, Run, Setting, UNLIMITED};
+
+/// The name under which the experiments of this paper share runs.
+const SHARED: &str = "icpe";
+/// The device's set-up for each stage. It is a second in the paper, 0.3 % of the median of its queries; queries here
+/// take a thousandth of the paper's time.
+pub(super) const SETUP: &str = "1ms";
+/// Settings with which the store only answers GETs.
+pub(super) const PLAIN: [(&str, &str); 5] = [
+    ("scan", "get"),
+    ("aggregate", "here"),
+    ("group_by", "server"),
+    ("join", "baseline"),
+    ("top_k", "server"),
+];
+/// The scans of query 75, for its model tables: the table, and the rows and columns that its scan gives.
+pub(super) const MODEL_75: [(&str, &str); 8] = [
+    (
+        "item",
+        "i_item_sk, i_brand_id, i_class_id, i_category_id, i_category, i_manufact_id FROM item WHERE i_category = 'Books'",
+    ),
+    ("date_dim", "d_date_sk, d_year FROM date_dim WHERE d_year IN (2001, 2002)"),
+    (
+        "store_sales",
+        "ss_sold_date_sk, ss_item_sk, ss_ticket_number, ss_quantity, ss_ext_sales_price FROM store_sales",
+    ),
+    (
+        "catalog_sales",
+        "cs_sold_date_sk, cs_item_sk, cs_order_number, cs_quantity, cs_ext_sales_price FROM catalog_sales",
+    ),
+    (
+        "web_sales",
+        "ws_sold_date_sk, ws_item_sk, ws_order_number, ws_quantity, ws_ext_sales_price FROM web_sales",
+    ),
+    (
+        "store_returns",
+        "sr_item_sk, sr_ticket_number, sr_return_quantity, sr_return_amt FROM store_returns",
+    ),
+    (
+        "catalog_returns",
+        "cr_item_sk, cr_order_number, cr_return_quantity, cr_return_amount FROM catalog_returns",
+    ),
+    (
+        "web_returns",
+        "wr_item_sk, wr_order_number, wr_return_quantity, wr_return_amt FROM web_returns",
+    ),
+];
+
+/// Returns the tables as Parquet, with the model tables of query 75 below `q75/`.
+pub(super) fn data(setting: &Setting) -> Data {
+    let scale = setting.either("0.05", "1");
+    let data = Data::new("tpcds", &["tpcds", "--scale", scale, "--format", "parquet"]);
+    let definitions = data.definitions();
+    MODEL_75.iter().fold(data, |data, (table, scan)| {
+        let copy = format!(
+            "COPY (SELECT {scan}) TO 's3://tpcds/q75/{table}/{table}.parquet' STORED AS PARQUET"
+        );
+        data.then(&["sql", "-f", &definitions, "-c", &copy])
+    })
+}
+
+/// Returns the text of a query. Query 44 is about store 2, as in the paper: store 4 sells nothing at small scales.
+pub(super) fn text(number: usize) -> String {
+    let text = tpcds::query(number).unwrap_or_default();
+    match number {
+        44 => text.replace("ss_store_sk = 4", "ss_store_sk = 2"),
+        _ => text.to_owned(),
+    }
+}
+
+/// Returns the numbers of the queries that run: all of them, but at small scales query 90 divides by a count of 0.
+pub(super) fn all_numbers(setting: &Setting) -> Vec<usize> {
+    (1..=tpcds::QUERIES.len()).filter(|number| !setting.is_quick || *number != 90).collect()
+}
+
+/// Runs all queries once.
+pub(super) fn all_queries(setting: &Setting) -> Run {
+    let numbers: Vec<String> = all_numbers(setting).iter().map(ToString::to_string).collect();
+    storage("all queries", setting, &["-f", "-", "--rounds", "1", "--setup", SETUP]).reading(&[
+        "generate",
+        "queries",
+        "tpcds",
+        &numbers.join(","),
+    ])
+}
+
+/// Runs some queries and ranks them.
+pub(super) fn ranking(setting: &Setting, numbers: &[usize]) -> Run {
+    with_queries("ranking", setting, numbers, &["--rounds", "5", "--setup", SETUP])
+}
+
+/// Runs some queries over model tables, too.
+pub(super) fn model_tables(setting: &Setting, numbers: &[usize]) -> Run {
+    let rounds = setting.either("1", "3");
+    with_queries("model tables", setting, numbers, &["--rounds", rounds, "--model-tables", "tpcds"])
+}
+
+/// Runs a query and lists its stages.
+pub(super) fn stages(setting: &Setting, number: usize) -> Run {
+    let name = format!("stages of Q{number}");
+    with_queries(&name, setting, &[number], &["--rounds", "5", "--setup", SETUP])
+}
+
+/// Explains a query.
+pub(super) fn plan(setting: &Setting, number: usize) -> Run {
+    let only = "SET datafusion.explain.physical_plan_only = true".to_owned();
+    let explain = format!("EXPLAIN {}", text(number));
+    let name = format!("plan of Q{number}");
+    Run::sql(name, &data(setting), UNLIMITED, &PLAIN, &[only, explain], 1).shared(SHARED)
+}
+
+fn with_queries(name: &str, setting: &Setting, numbers: &[usize], arguments: &[&str]) -> Run {
+    let texts: Vec<String> =
+        numbers.iter().map(|number| format!("-- Q{number}\n{}", text(*number))).collect();
+    let commands = texts.iter().flat_map(|text| ["-c", text.as_str()]);
+    let all: Vec<&str> = commands.chain(arguments.iter().copied()).collect();
+    storage(name, setting, &all)
+}
+
+fn storage(name: &str, setting: &Setting, arguments: &[&str]) -> Run {
+    let data = data(setting);
+    let definitions = data.definitions();
+    let start = ["storage", "--format", "json", "-f", &definitions];
+    let all: Vec<&str> = start.into_iter().chain(arguments.iter().copied()).collect();
+    Run::command(name, &all).with_data(&data).over(UNLIMITED).shared(SHARED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_44_is_about_store_2() {
+        assert_eq!(text(44).matches("ss_store_sk = 2").count(), 4);
+        assert!(!text(44).contains("ss_store_sk = 4"));
+    }
+
+    #[test]
+    fn query_90_runs_where_it_can() {
+        assert_eq!(all_numbers(&Setting::QUICK).len(), 98);
+        assert_eq!(all_numbers(&Setting::FULL).len(), 99);
+    }
+}

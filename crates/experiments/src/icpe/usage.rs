@@ -1,0 +1,157 @@
+//! Figures 10, 13, 15, 17 and 18: cores and bytes over time.
+
+use sluicegate_costmodel::Provenance;
+
+use super::paper::SPARK;
+use super::tpcds::{PLAIN, data, text};
+use crate::chart::{Axis, Line, Marks};
+use crate::{Chart, Outcome, Record, Results, ResultsError, Run, Setting, Table, UsageSample};
+
+/// A link behind which a query takes seconds, at the scale factors of both settings.
+const LINKS: [&str; 2] = ["50mbit", "200mbit"];
+/// The number of rates over the time of a run.
+const WINDOWS: u32 = 40;
+
+/// A counter of a sample.
+type Counter = fn(&UsageSample) -> f64;
+
+const MEGABYTE: f64 = 1e6;
+/// The lines of the charts: cores of the client and of the store, and MB.
+const CORES: [(&str, Counter); 2] = [("client", |it| it.client_cpu), ("store", |it| it.store_cpu)];
+const BYTES: [(&str, Counter); 2] = [
+    ("link", |it| it.link_bytes as f64 / MEGABYTE),
+    ("store's files", |it| it.store_read as f64 / MEGABYTE),
+];
+
+/// Returns the sampled run of a query.
+pub(super) fn run(setting: &Setting, query: usize) -> Run {
+    let link = setting.either(LINKS[0], LINKS[1]);
+    let name = format!("usage of Q{query}");
+    Run::sql(name, &data(setting), link, &PLAIN, &[text(query)], 1).sampled().shared("icpe")
+}
+
+/// Returns the sampled run of a query.
+pub(super) fn runs<const QUERY: usize>(setting: &Setting) -> Vec<Run> {
+    vec![run(setting, QUERY)]
+}
+
+/// Draws cores and bytes over the time of a query.
+pub(super) fn evaluate<const QUERY: usize>(
+    _: &Setting,
+    results: &Results,
+) -> Result<Outcome, ResultsError> {
+    let record = results.record(&format!("usage of Q{QUERY}"))?;
+    let mut outcome = charts(&format!("query {QUERY}"), &[("", record)]);
+    outcome.tables.push(summary(&format!("Q{QUERY}"), &[("here", record)], QUERY));
+    Ok(outcome)
+}
+
+/// Returns charts of cores and of bytes, with a line for each record and counter.
+pub(super) fn charts(what: &str, records: &[(&str, &Record)]) -> Outcome {
+    let chart = |title: &str, unit: &str, counters: &[(&str, Counter)]| {
+        let lines = records.iter().flat_map(|(name, record)| {
+            counters.iter().map(move |(counter, of)| {
+                let series = format!("{counter} {name}").trim().to_owned();
+                Line::new(series, rates(&record.usage, *of))
+            })
+        });
+        Chart {
+            title: format!("{title} of {what}"),
+            x: Axis::linear("seconds"),
+            y: Axis::linear(unit),
+            marks: Marks::Lines(lines.collect()),
+            provenance: Provenance::Measured,
+        }
+    };
+    Outcome {
+        charts: vec![
+            chart("Use of the CPU", "cores busy", &CORES),
+            chart("Reading", "MB/s", &BYTES),
+        ],
+        ..Outcome::default()
+    }
+}
+
+/// Returns means and peaks, beside those of Table 2.
+pub(super) fn summary(what: &str, records: &[(&str, &Record)], query: usize) -> Table {
+    let mut rows: Vec<Vec<String>> = records
+        .iter()
+        .map(|(name, record)| {
+            let [cores, peak_cores] = mean_and_peak(&record.usage, CORES[0].1);
+            let [bytes, peak_bytes] = mean_and_peak(&record.usage, BYTES[0].1);
+            vec![
+                (*name).to_owned(),
+                format!("{:.2}", record.seconds),
+                format!("{cores:.2} cores"),
+                format!("{peak_cores:.2} cores"),
+                format!("{bytes:.1}"),
+                format!("{peak_bytes:.1}"),
+            ]
+        })
+        .collect();
+    rows.extend(SPARK.iter().filter(|it| it.query == query).map(|it| {
+        vec![
+            "published, Spark".to_owned(),
+            it.seconds.to_string(),
+            format!("{} %", it.cpu[0]),
+            format!("{} %", it.cpu[1]),
+            format!("{} a drive", it.bandwidth[0]),
+            format!("{} a drive", it.bandwidth[1]),
+        ]
+    }));
+    Table {
+        title: format!("Use of the client's CPU and MB/s over the link, {what}"),
+        columns: vec!["", "seconds", "CPU, mean", "CPU, peak", "MB/s, mean", "MB/s, peak"],
+        rows,
+        provenance: Provenance::Measured,
+    }
+}
+
+fn mean_and_peak(samples: &[UsageSample], of: Counter) -> [f64; 2] {
+    let rates = rates(samples, of);
+    let sum: f64 = rates.iter().map(|(_, rate)| rate).sum();
+    let peak = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    [sum / (rates.len() as f64).max(1.0), peak]
+}
+
+/// Returns the rates of a counter in windows of equal length, each at the middle of its window.
+fn rates(samples: &[UsageSample], of: Counter) -> Vec<(f64, f64)> {
+    let Some(end) = samples.last().map(|it| it.at).filter(|end| *end > 0.0) else {
+        return Vec::new();
+    };
+    let length = end / f64::from(WINDOWS);
+    let window = |index: u32| {
+        let start = length * f64::from(index);
+        let grown = value_at(samples, of, start + length) - value_at(samples, of, start);
+        (start + length / 2.0, grown / length)
+    };
+    (0..WINDOWS).map(window).collect()
+}
+
+/// Returns the value of a counter at a time, on the line between two samples.
+fn value_at(samples: &[UsageSample], of: Counter, at: f64) -> f64 {
+    let next = samples.partition_point(|it| it.at < at);
+    let first = UsageSample::default();
+    let before = next.checked_sub(1).and_then(|it| samples.get(it)).unwrap_or(&first);
+    let Some(after) = samples.get(next) else { return of(before) };
+    let part = (at - before.at) / (after.at - before.at).max(f64::MIN_POSITIVE);
+    of(before) + part.clamp(0.0, 1.0) * (of(after) - of(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_the_growth_of_a_counter() {
+        let sample = |at, client_cpu| UsageSample { at, client_cpu, ..UsageSample::default() };
+        let samples = [sample(0.0, 0.0), sample(1.0, 2.0), sample(4.0, 2.0)];
+        let rates = rates(&samples, CORES[0].1);
+        assert_eq!(rates.len(), 40);
+        assert!((rates[0].1 - 2.0).abs() < 1e-9 && (rates[9].1 - 2.0).abs() < 1e-9, "{rates:?}");
+        assert!(rates[10].1.abs() < 1e-9 && rates[39].1.abs() < 1e-9, "{rates:?}");
+        let [mean, peak] = mean_and_peak(&samples, CORES[0].1);
+        assert!((mean - 0.5).abs() < 1e-9 && (peak - 2.0).abs() < 1e-9);
+        assert!(super::rates(&[], CORES[0].1).is_empty());
+    }
+}

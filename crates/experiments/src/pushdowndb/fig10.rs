@@ -1,0 +1,109 @@
+//! Figure 10: four operators and six queries of TPC-H, without and with pushdown.
+
+use super::items::{self, Tables};
+use super::joins::slow_client;
+use super::sweep::{self, Cell, Measured, series};
+use super::{data, join_sweep, names};
+use crate::chart::{Axis, Bar, Marks};
+use crate::experiment::Method;
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+use sluicegate_costmodel::Provenance;
+
+/// The figure, measured here.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "pushdowndb/fig10",
+    title: "Time and cost of ten items without and with pushdown",
+    place: "PushdownDB §VIII, Figure 10",
+    method: Method::Live { runs, evaluate },
+};
+
+/// The rate of the paper's network card, which is more than two cores can parse.
+const FAST_LINK: &str = "10gbit";
+/// The items whose cost must be mostly scanning.
+const MOST: usize = 6;
+
+fn cells(setting: &Setting) -> Vec<Cell> {
+    let tables = Tables {
+        tpch: data::tpch(setting),
+        indexed: Some(data::indexed(setting)),
+        groups: data::groups(setting),
+    };
+    let links = [sweep::LINK, FAST_LINK];
+    links.into_iter().flat_map(|link| items::cells(&tables, link)).collect()
+}
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    sweep::runs(&cells(setting), setting.either(2, 1))
+}
+
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let measured = sweep::read(&cells(setting), results)?;
+    let (here, fast) = measured.split_at(measured.len() / 2);
+    let [gains, fast_gains] = [here, fast].map(items::gains);
+    let [mean, fast_mean] = [&gains, &fast_gains].map(|it| items::mean(it));
+    let mut outcome = Outcome::default();
+    outcome.decide("P01", format!("{:.1}", mean.faster), (5.0..=8.5).contains(&mean.faster));
+    outcome.note(format!(
+        "behind 1 Gbit/s, whose ratio to the scan rate here is that of the paper; behind 10 Gbit/s it is {:.1}; the \
+         least gains are {}, as two cores parse, scan and aggregate for both sides",
+        fast_mean.faster,
+        items::least(&gains)
+    ));
+    let cheaper = format!("{:+.0} %", 100.0 * (mean.cost - 1.0));
+    outcome.decide("P02", cheaper, (0.6..=0.8).contains(&mean.cost));
+    outcome.note(format!("behind 10 Gbit/s it is {:+.0} %", 100.0 * (fast_mean.cost - 1.0)));
+    let client = slow_client();
+    let at_10: Vec<_> = series(here, names::PUSHDOWN)
+        .into_iter()
+        .map(|it| (it.cell.label.clone(), items::at_scale_10(it, setting, &client)))
+        .collect();
+    let scans = at_10.iter().filter(|(_, cost)| cost.scanned > cost.total() * 0.5).count();
+    outcome.decide("P69", format!("{scans} of {}", at_10.len()), scans >= MOST);
+    outcome.note("counted bytes at scale factor 10, with the time of the paper's client");
+
+    outcome.charts.push(times("Measured time of ten items behind 1 Gbit/s", here));
+    outcome.charts.push(sweep::cost_chart("Measured cost of ten items behind 1 Gbit/s", here));
+    outcome.charts.push(times("Measured time of ten items behind 10 Gbit/s", fast));
+    let bars = at_10.iter().map(|(name, cost)| (name.clone(), sweep::cost_parts(cost)));
+    let title = "Predicted cost of ten items with pushdown at scale factor 10";
+    outcome.charts.push(sweep::cost_bars(title, join_sweep::provenance(), bars));
+    let title = |link: &str| format!("Gains behind {link} at scale factor {}", setting.scale);
+    outcome.tables.push(items::table(title("1 Gbit/s"), &gains));
+    outcome.tables.push(items::table(title("10 Gbit/s"), &fast_gains));
+    outcome.tables.push(sweep::table("Ten items behind 1 Gbit/s", "item", here));
+    outcome.tables.push(sweep::table("Ten items behind 10 Gbit/s", "item", fast));
+    let row = |(name, cost): &(String, sluicegate_costmodel::Cost)| {
+        let mut row = vec![name.clone()];
+        row.extend(sweep::cost_parts(cost).map(|part| format!("{part:.2}")));
+        row.push(format!("{:.0} %", 100.0 * (cost.scanned / cost.total())));
+        row
+    };
+    outcome.tables.push(Table {
+        title: "Cents with pushdown at scale factor 10".to_owned(),
+        columns: vec!["item", "compute", "scan", "return", "requests", "share of scan"],
+        rows: at_10.iter().map(row).collect(),
+        provenance: join_sweep::provenance(),
+    });
+    Ok(outcome)
+}
+
+/// A chart of the seconds of each item, without and with pushdown.
+pub(super) fn times(title: &str, measured: &[Measured]) -> Chart {
+    let off = series(measured, names::BASELINE);
+    let on = series(measured, names::PUSHDOWN);
+    let bars = off.into_iter().zip(on).map(|(off, on)| Bar {
+        name: off.cell.label.clone(),
+        lengths: vec![off.seconds(), on.seconds()],
+    });
+    Chart {
+        title: title.to_owned(),
+        x: Axis::linear("seconds"),
+        y: Axis::linear(""),
+        marks: Marks::Bars {
+            parts: [names::BASELINE, names::PUSHDOWN].map(str::to_owned).to_vec(),
+            bars: bars.collect(),
+            is_stacked: false,
+        },
+        provenance: Provenance::Measured,
+    }
+}

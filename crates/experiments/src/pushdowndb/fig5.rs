@@ -1,0 +1,152 @@
+//! Figure 5: group-bys by the number of groups.
+
+use super::groupings::{GroupBy, SUMS, provenance, query};
+use super::sweep::{self, Cell, series, spread};
+use super::{data, names};
+use crate::chart::{Axis, Line, Marks};
+use crate::experiment::Method;
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+
+/// The figure, measured here and predicted for the paper's client.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "pushdowndb/fig5",
+    title: "Time and cost of three group-bys by the number of groups",
+    place: "PushdownDB §VI-C1, Figure 5",
+    method: Method::Live { runs, evaluate },
+};
+
+/// The numbers of groups of the columns g0 to g4.
+const GROUPS: [usize; 5] = [2, 4, 8, 16, 32];
+const WAYS: [(&str, &str); 3] =
+    [(names::SERVER, "server"), (names::FILTERED, "filtered"), (names::S3, "case")];
+/// The largest ratio of times that counts as the same.
+const FLAT: f64 = 1.3;
+/// The largest ratio of costs that counts as close.
+const CLOSE: f64 = 1.35;
+/// The run whose plan has the statement of the second phase.
+const PLAN: &str = "statement";
+/// The column of the plan, and its groups.
+const PLANNED: (&str, usize) = ("g2", 8);
+
+fn cells(setting: &Setting) -> Vec<Cell> {
+    let data = data::groups(setting);
+    let of = |(name, way)| {
+        let data = data.clone();
+        GROUPS.iter().enumerate().map(move |(at, groups)| {
+            let query = query("uniform", &format!("g{at}"));
+            let scan = if way == "server" { "get" } else { "select" };
+            let settings = [("scan", scan), ("group_by", way)];
+            Cell::new(name, (groups.to_string(), *groups as f64), &data, &settings, query)
+        })
+    };
+    WAYS.into_iter().flat_map(of).collect()
+}
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    let mut runs = sweep::runs(&cells(setting), sweep::rounds(setting));
+    let explain = format!("explain analyze verbose {}", query("uniform", PLANNED.0));
+    let settings = [("scan", "select"), ("group_by", "case")];
+    runs.push(Run::sql(PLAN, &data::groups(setting), sweep::LINK, &settings, &[explain], 1));
+    runs
+}
+
+/// Returns the number of sums in the statement that an object of the plan was sent.
+fn sums(plan: &str) -> usize {
+    let sent = plan.split("sent{partition=0}=").nth(1).unwrap_or_default();
+    let statement = sent.split("{partition=0}").next().unwrap_or_default();
+    statement.matches("SUM(CASE").count()
+}
+
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let measured = sweep::read(&cells(setting), results)?;
+    let columns = sums(&results.record(PLAN)?.answers);
+    let mut outcome = Outcome::default();
+    let found = format!("{columns} sums for {} groups and {SUMS} aggregates", PLANNED.1);
+    outcome.decide("P40", found, columns == PLANNED.1 * SUMS);
+    outcome
+        .note("the engine also counts the rows of each group, to check that no group is missing");
+    let flat = [names::SERVER, names::FILTERED]
+        .map(|name| spread(series(&measured, name).into_iter().map(|it| it.seconds())));
+    let found = format!("{:.2} and {:.2}", flat[0], flat[1]);
+    outcome.decide("P42", found, flat.iter().all(|it| *it <= FLAT));
+    if flat.iter().any(|it| *it > FLAT) {
+        outcome.note("the machine was not idle: times of equal scans differ");
+    }
+    decide_predicted(&mut outcome);
+    let axis = || Axis::logarithmic("groups");
+    outcome.charts.push(sweep::time_chart("Measured time of group-bys", axis(), &measured));
+    outcome.charts.push(sweep::cost_chart("Measured cost of group-bys", &measured));
+    outcome.tables.push(sweep::table("Sums of four columns by group", "groups", &measured));
+    show(&mut outcome, axis());
+    Ok(outcome)
+}
+
+fn decide_predicted(outcome: &mut Outcome) {
+    let [server, filtered] = [GroupBy::Server, GroupBy::Filtered].map(GroupBy::predict);
+    let s3 = GROUPS.map(|groups| GroupBy::S3(groups).predict());
+    let faster = server.0 / filtered.0;
+    outcome.decide("P43", format!("{faster:.2}"), (1.4..=2.0).contains(&faster));
+    outcome.note(
+        "both times are those of the authors' logs of 2018; the paper's fetch is faster than the one in the logs",
+    );
+    let few = filtered.0 / s3[0].0;
+    outcome.decide("P44", format!("{few:.2} at two groups"), (3.7..=4.5).contains(&few));
+    let longer = s3.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    outcome.decide("P45", format!("{:.1} to {:.1} s", s3[0].0, s3[4].0), longer);
+    let costs =
+        s3.map(|(_, cost)| spread([server.1, filtered.1, cost].map(|cost| cost.total().cents())));
+    let close = costs[..3].iter().all(|it| *it <= CLOSE) && costs[3] > CLOSE;
+    let found: Vec<String> = costs.iter().map(|it| format!("{it:.2}")).collect();
+    outcome.decide("P46", format!("dearest by cheapest: {}", found.join(", ")), close);
+}
+
+/// Adds the predictions.
+fn show(outcome: &mut Outcome, x: Axis) {
+    let ways = |groups| [GroupBy::Server, GroupBy::Filtered, GroupBy::S3(groups)];
+    let (mut rows, mut bars) = (Vec::new(), Vec::new());
+    let mut lines = [names::SERVER, names::FILTERED, names::S3].map(|name| Line::new(name, []));
+    for groups in GROUPS {
+        for (way, line) in ways(groups).into_iter().zip(&mut lines) {
+            let (seconds, cost) = way.predict();
+            line.points.push([groups as f64, seconds, seconds, seconds]);
+            bars.push((format!("{groups}, {}", way.name()), sweep::cost_parts(&cost)));
+            let mut row = vec![way.name().to_owned(), groups.to_string(), format!("{seconds:.1}")];
+            row.push(format!("{:.2}", cost.total().cents()));
+            rows.push(row);
+        }
+    }
+    outcome.charts.push(Chart {
+        title: "Predicted time of group-bys over 64 million rows".to_owned(),
+        x,
+        y: Axis::linear("seconds"),
+        marks: Marks::Lines(lines.to_vec()),
+        provenance: provenance(),
+    });
+    let title = "Predicted cost of group-bys over 64 million rows";
+    outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
+    outcome.tables.push(Table {
+        title: "Group-bys over 64 million rows, predicted for the paper's client".to_owned(),
+        columns: vec!["strategy", "groups", "seconds", "cents"],
+        rows,
+        provenance: provenance(),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_counted_in_the_first_object_only() {
+        let plan = "sent{partition=0}=SELECT SUM(CASE a), SUM(CASE b) FROM S3Object s, \
+            select_requests{partition=0}=2, sent{partition=1}=SELECT SUM(CASE a)";
+        assert_eq!(sums(plan), 2);
+    }
+
+    #[test]
+    fn the_predictions_agree_with_the_claims() {
+        let mut outcome = Outcome::default();
+        decide_predicted(&mut outcome);
+        assert!(outcome.verdicts.iter().all(|it| it.holds), "{:?}", outcome.verdicts);
+    }
+}

@@ -1,0 +1,167 @@
+//! Figure 6: the number of groups that the hybrid aggregates in S3.
+
+use sluicegate_costmodel::Provenance;
+
+use super::groupings::{GroupBy, SAMPLED, hybrid_parts, provenance, query};
+use super::sweep::{self, Cell, LINK};
+use super::{data, names};
+use crate::chart::{Axis, Bar, Line, Marks};
+use crate::experiment::Method;
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+
+/// The figure, measured here and predicted for the paper's client.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "pushdowndb/fig6",
+    title: "Time of the hybrid group-by by the number of groups in S3",
+    place: "PushdownDB §VI-B, §VI-C2, Figure 6",
+    method: Method::Live { runs, evaluate },
+};
+
+/// The numbers of groups in S3, of the figure and of the authors' code.
+const PUSHED: [usize; 7] = [1, 2, 4, 6, 8, 10, 12];
+const THETA: f64 = 0.9;
+/// The column of this skew.
+const COLUMN: &str = "g2";
+/// The largest ratio of the hybrid's time to that of its slower part.
+const OVERLAPPED: f64 = 1.1;
+/// The run whose plan counts the sampled rows.
+const PLAN: &str = "sample";
+/// The objects of the table.
+const OBJECTS: f64 = 4.0;
+
+/// Returns the rows of an object that are 1 % of it.
+fn sampled_rows(setting: &Setting) -> f64 {
+    (rows(setting) * SAMPLED / OBJECTS).round()
+}
+
+/// Returns the rows of the table.
+fn rows(setting: &Setting) -> f64 {
+    6_400_000.0 * data::group_scale(setting)
+}
+
+fn cells(setting: &Setting) -> Vec<Cell> {
+    let data = data::groups(setting);
+    let settings = [("scan", "select"), ("group_by", "hybrid")];
+    let cell = |pushed: usize| {
+        let point = (pushed.to_string(), pushed as f64);
+        Cell::new(names::HYBRID, point, &data, &settings, query("skewed", COLUMN))
+            .set("group_by_sample", sampled_rows(setting))
+            .set("group_by_pushed", pushed)
+    };
+    PUSHED.map(cell).to_vec()
+}
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    let mut runs = sweep::runs(&cells(setting), sweep::rounds(setting));
+    let sample = sampled_rows(setting).to_string();
+    let settings = [
+        ("scan", "select"),
+        ("group_by", "hybrid"),
+        ("group_by_sample", sample.as_str()),
+        ("group_by_pushed", "6"),
+    ];
+    let explain = format!("explain analyze {}", query("skewed", COLUMN));
+    runs.push(Run::sql(PLAN, &data::groups(setting), LINK, &settings, &[explain], 1));
+    runs
+}
+
+/// Returns a counter of a plan, such as `sample_rows=16.38 K`.
+fn counter(plan: &str, name: &str) -> Option<f64> {
+    let text = plan.split(&format!("{name}=")).nth(1)?.split([',', ']']).next()?;
+    let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    let factor = match unit {
+        "K" => 1e3,
+        "M" => 1e6,
+        _ => 1.0,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let measured = sweep::read(&cells(setting), results)?;
+    let sampled = counter(&results.record(PLAN)?.answers, "sample_rows");
+    let mut outcome = Outcome::default();
+    let share = sampled.map(|it| it / rows(setting));
+    let found = share.map_or_else(|| "none".to_owned(), |it| format!("{:.2} %", 100.0 * it));
+    outcome.decide("P41", found, share.is_some_and(|it| it > 0.0));
+    outcome.note(
+        "with sluice.group_by_sample set to 1 % of an object's rows; by default 4,096 rows of each object are sampled",
+    );
+
+    let predicted = PUSHED.map(|pushed| {
+        let (seconds, cost) = GroupBy::Hybrid { largest: pushed, theta: THETA }.predict();
+        let (parts, returned) = hybrid_parts(pushed, THETA);
+        (pushed, seconds, cost, parts, returned)
+    });
+    let best = predicted.iter().min_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |it| it.0);
+    outcome.decide("P48", best.to_string(), (6..=8).contains(&best));
+    let fixed = predicted[0].1 - predicted[0].3[0].max(predicted[0].3[1]);
+    let overlaps: Vec<f64> = predicted
+        .iter()
+        .map(|(_, seconds, _, [s3, here], _)| (seconds - fixed) / s3.max(*here))
+        .collect();
+    let most = overlaps.iter().copied().fold(0.0, f64::max);
+    let found = format!("at most {most:.2} times the slower part, without the sample");
+    outcome.decide("P49", found, most <= OVERLAPPED);
+
+    let axis = || Axis::linear("groups in S3");
+    outcome.charts.push(sweep::time_chart("Measured time of the hybrid", axis(), &measured));
+    outcome.charts.push(Chart {
+        title: "Bytes that the hybrid returns".to_owned(),
+        x: axis(),
+        y: Axis::linear("MB"),
+        marks: Marks::Lines(vec![Line::new(
+            names::HYBRID,
+            measured.iter().map(|it| (it.cell.x, it.returned() as f64 / 1e6)),
+        )]),
+        provenance: Provenance::Counted,
+    });
+    outcome.tables.push(sweep::table("Sums of four columns by 100 groups", "in S3", &measured));
+    let bars = predicted.iter().map(|(pushed, _, _, parts, _)| Bar {
+        name: format!("{pushed} in S3"),
+        lengths: parts.to_vec(),
+    });
+    outcome.charts.push(Chart {
+        title: "Predicted time of the hybrid's parts over 64 million rows".to_owned(),
+        x: Axis::linear("seconds"),
+        y: Axis::linear(""),
+        marks: Marks::Bars {
+            parts: vec!["largest groups in S3".to_owned(), "other groups here".to_owned()],
+            bars: bars.collect(),
+            is_stacked: false,
+        },
+        provenance: provenance(),
+    });
+    let row = |(pushed, seconds, cost, [s3, here], returned): &(usize, f64, _, [f64; 2], _)| {
+        let cost: &sluicegate_costmodel::Cost = cost;
+        let returned: &sluicegate_costmodel::Bytes = returned;
+        vec![
+            pushed.to_string(),
+            format!("{s3:.1}"),
+            format!("{here:.1}"),
+            format!("{seconds:.1}"),
+            format!("{:.0}", returned.as_f64() / 1e6),
+            format!("{:.2}", cost.total().cents()),
+        ]
+    };
+    outcome.tables.push(Table {
+        title: "The hybrid over 64 million rows, predicted for the paper's client".to_owned(),
+        columns: vec!["in S3", "part in S3", "part here", "seconds", "MB returned", "cents"],
+        rows: predicted.iter().map(row).collect(),
+        provenance: provenance(),
+    });
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_have_units() {
+        let plan = "rows_left=79.41 K, sample_rows=3.2 K, select_requests=12]";
+        assert_eq!(counter(plan, "sample_rows"), Some(3_200.0));
+        assert_eq!(counter(plan, "select_requests"), Some(12.0));
+        assert_eq!(counter(plan, "nothing"), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Figure 7: group-bys by the skew of the groups.
+
+use sluicegate_costmodel::Provenance;
+
+use super::groupings::{GROUPS, GroupBy, hybrid_parts, provenance, query, share};
+use super::sweep::{self, Cell, LINK, spread};
+use super::{data, names};
+use crate::chart::{Axis, Line, Marks};
+use crate::experiment::Method;
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
+
+/// The figure, measured here and predicted for the paper's client.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "pushdowndb/fig7",
+    title: "Time and cost of three group-bys by the skew of 100 groups",
+    place: "PushdownDB §VI-C2, Figure 7",
+    method: Method::Live { runs, evaluate },
+};
+
+/// The skews, and their columns.
+const SKEWS: [(f64, &str); 5] = [(0.0, "g0"), (0.6, "g1"), (0.9, "g2"), (1.1, "g4"), (1.3, "g5")];
+const WAYS: [(&str, &str); 3] =
+    [(names::SERVER, "server"), (names::FILTERED, "filtered"), (names::HYBRID, "hybrid")];
+/// The groups that the authors' code aggregates in S3.
+const PUSHED: usize = 6;
+/// The largest ratio of times that counts as the same.
+const FLAT: f64 = 1.3;
+const COUNTS: &str = "counts";
+
+fn cells(setting: &Setting) -> Vec<Cell> {
+    let data = data::groups(setting);
+    let of = |(name, way)| {
+        let data = data.clone();
+        SKEWS.map(move |(theta, column)| {
+            let scan = if way == "server" { "get" } else { "select" };
+            let settings = [("scan", scan), ("group_by", way)];
+            let query = query("skewed", column);
+            let cell = Cell::new(name, (theta.to_string(), theta), &data, &settings, query);
+            if way == "hybrid" { cell.set("group_by_pushed", PUSHED) } else { cell }
+        })
+    };
+    WAYS.into_iter().flat_map(of).collect()
+}
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    let mut runs = sweep::runs(&cells(setting), setting.either(2, 1));
+    let count = "select g5, count(*) from skewed group by g5 order by 2 desc".to_owned();
+    runs.push(Run::sql(COUNTS, &data::groups(setting), LINK, &[], &[count], 1));
+    runs
+}
+
+/// Returns the share of rows in the four largest groups, from lines of group and count.
+fn four_largest(answers: &str) -> f64 {
+    let count = |line: &str| line.split_once(',')?.1.trim().parse::<f64>().ok();
+    let counts: Vec<f64> = answers.lines().filter_map(count).collect();
+    counts.iter().take(4).sum::<f64>() / counts.iter().sum::<f64>()
+}
+
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let measured = sweep::read(&cells(setting), results)?;
+    let largest = four_largest(&results.record(COUNTS)?.answers);
+    let mut outcome = Outcome::default();
+    let found = format!("{:.1} %", 100.0 * largest);
+    outcome.decide("P47", found, (0.575..=0.595).contains(&largest));
+
+    let ways =
+        |theta| [GroupBy::Server, GroupBy::Filtered, GroupBy::Hybrid { largest: PUSHED, theta }];
+    let predicted = SKEWS.map(|(theta, _)| ways(theta).map(|way| (way, way.predict())));
+    let flat = [0, 1].map(|way| spread(predicted.iter().map(|it| it[way].1.0)));
+    let found = format!("{:.2} and {:.2}", flat[0], flat[1]);
+    outcome.decide("P50", found, flat.iter().all(|it| *it <= FLAT));
+    outcome.note("the predictions do not depend on the skew; the measured times are in the table");
+    let [_, (_, filtered), (hybrid, last)] = predicted[SKEWS.len() - 1];
+    let better = filtered.0 / last.0;
+    outcome.decide("P51", format!("{better:.2}"), (1.2..=1.45).contains(&better));
+    if !(1.2..=1.45).contains(&better) {
+        let ([remote, local], _) = hybrid_parts(PUSHED, SKEWS[SKEWS.len() - 1].0);
+        outcome.note(format!(
+            "{PUSHED} of {GROUPS} groups have {:.0} % of the rows, which leaves a part in S3 of {remote:.1} s and one here \
+             of {local:.1} s; the prediction lets them overlap, while the published gain implies about {:.0} s for both",
+            100.0 * share(PUSHED, SKEWS[SKEWS.len() - 1].0),
+            filtered.0 / 1.31,
+        ));
+    }
+    let scanned = hybrid.scanned() / GroupBy::Filtered.scanned();
+    let dearer = last.1.total().cents() / filtered.1.total().cents();
+    let found = format!("{scanned:.2} times the bytes, {dearer:.2} times the cost");
+    outcome.decide("P52", found, scanned >= 2.0 && dearer >= 1.0);
+
+    let axis = || Axis::linear("skew θ");
+    outcome.charts.push(sweep::time_chart("Measured time of group-bys", axis(), &measured));
+    outcome.charts.push(sweep::cost_chart("Measured cost of group-bys", &measured));
+    outcome.tables.push(sweep::table("Sums of four columns by 100 groups", "θ", &measured));
+    outcome.tables.push(Table {
+        title: "Rows in the four largest groups at θ = 1.3".to_owned(),
+        columns: vec!["counted", "Zipf's law", "published"],
+        rows: vec![vec![
+            format!("{:.1} %", 100.0 * largest),
+            format!("{:.1} %", 100.0 * share(4, 1.3)),
+            "59 %".to_owned(),
+        ]],
+        provenance: Provenance::Counted,
+    });
+    let (mut rows, mut bars) = (Vec::new(), Vec::new());
+    let mut lines = WAYS.map(|(name, _)| Line::new(name, []));
+    for ((theta, _), ways) in SKEWS.iter().zip(&predicted) {
+        for ((way, (seconds, cost)), line) in ways.iter().zip(&mut lines) {
+            line.points.push([*theta, *seconds, *seconds, *seconds]);
+            bars.push((format!("{theta}, {}", way.name()), sweep::cost_parts(cost)));
+            let cents = format!("{:.2}", cost.total().cents());
+            rows.push(vec![
+                way.name().to_owned(),
+                theta.to_string(),
+                format!("{seconds:.1}"),
+                cents,
+            ]);
+        }
+    }
+    outcome.charts.push(Chart {
+        title: "Predicted time of group-bys over 64 million rows".to_owned(),
+        x: axis(),
+        y: Axis::linear("seconds"),
+        marks: Marks::Lines(lines.to_vec()),
+        provenance: provenance(),
+    });
+    let title = "Predicted cost of group-bys over 64 million rows";
+    outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
+    outcome.tables.push(Table {
+        title: "Group-bys over 64 million rows, predicted for the paper's client".to_owned(),
+        columns: vec!["strategy", "θ", "seconds", "cents"],
+        rows,
+        provenance: provenance(),
+    });
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_read_from_counts() {
+        assert_eq!(four_largest("g5,count(*)\n0,40\n1,20\n2,10\n3,10\n4,20\n"), 0.8);
+    }
+}

@@ -1,0 +1,110 @@
+//! Figure 9: a top-K by K.
+
+use super::fig8::query;
+use super::paper::LINEITEM_ROWS;
+use super::sweep::{self, Cell, series};
+use super::{data, names};
+use crate::chart::Axis;
+use crate::experiment::Method;
+use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
+
+/// The figure, measured here.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "pushdowndb/fig9",
+    title: "Time and cost of a top-K by K, with and without a sample",
+    place: "PushdownDB §VII-C2, Figure 9",
+    method: Method::Live { runs, evaluate },
+};
+
+/// The values of K at scale factor 10.
+const PUBLISHED: [u64; 6] = [1, 10, 100, 1_000, 10_000, 100_000];
+const WAYS: [(&str, [(&str, &str); 2]); 2] = [
+    (names::SERVER, [("scan", "get"), ("top_k", "server")]),
+    (names::SAMPLING, [("scan", "select"), ("top_k", "sampling")]),
+];
+
+/// Returns the values of K that have the same share of the table as the paper's, and 1.
+fn values(setting: &Setting) -> Vec<u64> {
+    let scaled = PUBLISHED.map(|k| ((k as f64 * setting.scale / 10.0).round() as u64).max(1));
+    let mut values = scaled.to_vec();
+    values.dedup();
+    values
+}
+
+fn cells(setting: &Setting) -> Vec<Cell> {
+    let data = data::tpch(setting);
+    let of = |(name, settings): (&'static str, [(&'static str, &'static str); 2])| {
+        let data = data.clone();
+        values(setting)
+            .into_iter()
+            .map(move |k| Cell::new(name, (k.to_string(), k as f64), &data, &settings, query(k)))
+    };
+    WAYS.into_iter().flat_map(of).collect()
+}
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    sweep::runs(&cells(setting), sweep::rounds(setting))
+}
+
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let measured = sweep::read(&cells(setting), results)?;
+    let [server, sampling] = WAYS.map(|(name, _)| series(&measured, name));
+    let mut outcome = Outcome::default();
+    let share = format!("{:.2} %", 100.0 * PUBLISHED[5] as f64 / LINEITEM_ROWS.as_f64());
+    outcome.decide("P59", share.clone(), share == "0.17 %");
+    let longest = [&server, &sampling].map(|series| {
+        let longest = series.iter().max_by(|one, other| one.seconds().total_cmp(&other.seconds()));
+        longest.zip(series.last()).is_some_and(|(longest, last)| longest.cell.x == last.cell.x)
+    });
+    let found = format!(
+        "{}: {}; {}: {}",
+        names::SERVER,
+        if longest[0] { "longer" } else { "not longer" },
+        names::SAMPLING,
+        if longest[1] { "longer" } else { "not longer" },
+    );
+    outcome.decide("P60", found, longest == [true; 2]);
+    if longest != [true; 2] {
+        let seconds = |of: &[&sweep::Measured]| {
+            let all: Vec<String> = of.iter().map(|it| format!("{:.2}", it.seconds())).collect();
+            all.join(", ")
+        };
+        outcome.note(format!(
+            "the server-side top-K takes {} s: loading and parsing the table takes so much that K does not matter; \
+             with a sample it takes {} s",
+            seconds(&server),
+            seconds(&sampling),
+        ));
+    }
+    let pairs = || server.iter().zip(&sampling);
+    let faster = pairs().filter(|(all, some)| some.seconds() < all.seconds()).count();
+    let cheaper = pairs().filter(|(all, some)| some.dollars() < all.dollars()).count();
+    let many = server.len();
+    let found = format!("faster at {faster} and cheaper at {cheaper} of {many}");
+    outcome.decide("P61", found, faster == many && cheaper == many);
+    if faster < many || cheaper < many {
+        let ratios: Vec<String> =
+            pairs().map(|(all, some)| format!("{:.2}", some.dollars() / all.dollars())).collect();
+        outcome.note(format!(
+            "ratios of costs by K: {}; S3 Select charges for the scan, and this client is faster than the paper's",
+            ratios.join(", ")
+        ));
+    }
+    let axis = || Axis::logarithmic("K");
+    outcome.charts.push(sweep::time_chart("Measured time of a top-K", axis(), &measured));
+    outcome.charts.push(sweep::cost_chart("Measured cost of a top-K", &measured));
+    let title = format!("The K least prices of lineitem at scale factor {}", setting.scale);
+    outcome.tables.push(sweep::table(title, "K", &measured));
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_has_the_papers_share_of_the_table() {
+        assert_eq!(values(&Setting::FULL), [1, 10, 100, 1_000, 10_000]);
+        assert_eq!(values(&Setting::QUICK), [1, 5, 50, 500]);
+    }
+}

@@ -1,0 +1,368 @@
+//! Sweeps: queries run by several strategies along an axis, as runs, tables and charts.
+
+use sluicegate_costmodel::{Cost, Provenance};
+
+use crate::chart::{Axis, Bar, Line, Marks};
+use crate::{Chart, Data, Repeated, Results, ResultsError, Run, Setting, StatementDollars, Table};
+
+/// The link of live experiments. Two cores scan a bit more than 1 GB/s here, about eleven times what this link
+/// carries. The ratio is that of the paper's 96 scans of 130 MB/s to its link of 1.16 GB/s.
+pub(super) const LINK: &str = "1gbit";
+
+/// A query by one strategy at one point of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    /// The strategy, which names the series.
+    pub(super) series: String,
+    /// The name of the point.
+    pub(super) label: String,
+    /// The place of the point on the axis.
+    pub(super) x: f64,
+    data: Data,
+    link: &'static str,
+    settings: Vec<(&'static str, String)>,
+    more: Vec<&'static str>,
+    query: String,
+}
+
+impl Cell {
+    pub(super) fn new(
+        series: &str,
+        (label, x): (impl Into<String>, f64),
+        data: &Data,
+        settings: &[(&'static str, &str)],
+        query: impl Into<String>,
+    ) -> Self {
+        Self {
+            series: series.to_owned(),
+            label: label.into(),
+            x,
+            data: data.clone(),
+            link: LINK,
+            settings: settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
+            more: Vec::new(),
+            query: query.into(),
+        }
+    }
+
+    /// Adds arguments of `sluice sql`.
+    pub(super) fn with(mut self, arguments: &[&'static str]) -> Self {
+        self.more.extend(arguments);
+        self
+    }
+
+    /// Adds a setting.
+    pub(super) fn set(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.settings.push((name, value.to_string()));
+        self
+    }
+
+    /// Runs it behind another link.
+    pub(super) fn over(mut self, link: &'static str) -> Self {
+        self.link = link;
+        self
+    }
+
+    /// Returns true if one command can run both.
+    fn shares_command(&self, other: &Self) -> bool {
+        let of = |it: &Self| {
+            (it.series.clone(), it.data.name.clone(), it.link, it.settings.clone(), it.more.clone())
+        };
+        of(self) == of(other)
+    }
+}
+
+/// Groups cells that one command can run. Equal queries of a command would be rounds of one query, so they are apart.
+fn commands(cells: &[Cell]) -> Vec<&[Cell]> {
+    cells.chunk_by(|one, next| one.shares_command(next) && one.query != next.query).collect()
+}
+
+fn name_of(group: usize, cells: &[Cell]) -> String {
+    format!("{group:02}-{}", cells.first().map_or("", |cell| cell.series.as_str()))
+}
+
+/// Returns the runs of cells, as few as possible.
+pub(super) fn runs(cells: &[Cell], rounds: usize) -> Vec<Run> {
+    let runs = commands(cells).into_iter().enumerate().filter_map(|(group, cells)| {
+        let first = cells.first()?;
+        let settings: Vec<(&str, &str)> =
+            first.settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let queries: Vec<String> = cells.iter().map(|cell| cell.query.clone()).collect();
+        let name = name_of(group, cells);
+        let mut run = Run::sql(name, &first.data, first.link, &settings, &queries, rounds);
+        run.arguments.extend(first.more.iter().map(|&it| it.to_owned()));
+        Some(run)
+    });
+    runs.collect()
+}
+
+/// What a cell took.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Measured {
+    pub(super) cell: Cell,
+    pub(super) query: Repeated,
+}
+
+impl Measured {
+    /// The median of seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.query.seconds
+    }
+
+    /// The bill in dollars, with the client's machine for the median of seconds.
+    pub(super) fn bill(&self) -> StatementDollars {
+        let Repeated { last, seconds, .. } = &self.query;
+        let compute = match last.seconds > 0.0 {
+            true => last.dollars.compute * seconds / last.seconds,
+            false => last.dollars.compute,
+        };
+        let total = last.dollars.total - last.dollars.compute + compute;
+        StatementDollars { compute, total, ..last.dollars }
+    }
+
+    pub(super) fn dollars(&self) -> f64 {
+        self.bill().total
+    }
+
+    /// Bytes over the link.
+    pub(super) fn link(&self) -> u64 {
+        self.query.last.bytes.link
+    }
+
+    pub(super) fn returned(&self) -> u64 {
+        self.query.last.bytes.returned
+    }
+
+    pub(super) fn scanned(&self) -> u64 {
+        self.query.last.bytes.scanned
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        let requests = self.query.last.requests;
+        requests.get + requests.select
+    }
+
+    /// The point of a line, with the fastest and the slowest run.
+    fn point(&self) -> [f64; 4] {
+        let all = &self.query.all_seconds;
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        [self.cell.x, self.seconds(), least.min(self.seconds()), most.max(self.seconds())]
+    }
+}
+
+/// Reads what the cells took.
+pub(super) fn read(cells: &[Cell], results: &Results) -> Result<Vec<Measured>, ResultsError> {
+    let mut measured = Vec::new();
+    for (group, cells) in commands(cells).into_iter().enumerate() {
+        let name = name_of(group, cells);
+        let queries = results.queries(&name)?;
+        for (at, cell) in cells.iter().enumerate() {
+            let Some(query) = queries.get(at) else {
+                return Err(missing(results, &format!("{name}, query {at}")));
+            };
+            measured.push(Measured { cell: cell.clone(), query: query.clone() });
+        }
+    }
+    Ok(measured)
+}
+
+/// The error for an output that is not there.
+fn missing(results: &Results, what: &str) -> ResultsError {
+    match results.record(what) {
+        Err(error) => error,
+        Ok(_) => missing(results, &format!("{what}?")),
+    }
+}
+
+/// Returns what a series took, in order.
+pub(super) fn series<'a>(measured: &'a [Measured], name: &str) -> Vec<&'a Measured> {
+    measured.iter().filter(|it| it.cell.series == name).collect()
+}
+
+/// Returns the names of the series, in order.
+fn names<'a>(of: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for name in of {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A table of what all cells took and moved.
+pub(super) fn table(title: impl Into<String>, axis: &'static str, measured: &[Measured]) -> Table {
+    let row = |it: &Measured| {
+        let Repeated { last, .. } = &it.query;
+        let mut row = vec![it.cell.series.clone(), it.cell.label.clone(), seconds(it.seconds())];
+        row.extend([last.bytes.link, last.bytes.scanned, last.bytes.returned].map(megabytes));
+        row.push(it.requests().to_string());
+        row.extend(parts(&it.bill()).map(|part| format!("{part:.4}")));
+        row.push(format!("{:.4}", 100.0 * it.dollars()));
+        row
+    };
+    Table {
+        title: title.into(),
+        columns: vec![
+            "strategy",
+            axis,
+            "seconds",
+            "MB sent",
+            "MB scanned",
+            "MB returned",
+            "requests",
+            "compute",
+            "scan",
+            "return",
+            "request cost",
+            "cents",
+        ],
+        rows: measured.iter().map(row).collect(),
+        provenance: Provenance::Measured,
+    }
+}
+
+/// The parts of a bill, in the order of [`parts`].
+const PARTS: [&str; 4] = ["compute", "scan", "return", "requests"];
+
+/// Returns the parts of a measured bill in cents.
+fn parts(dollars: &StatementDollars) -> [f64; 4] {
+    [dollars.compute, dollars.scanned, dollars.returned, dollars.requests].map(|it| 100.0 * it)
+}
+
+/// Returns the parts of a predicted bill in cents.
+pub(super) fn cost_parts(cost: &Cost) -> [f64; 4] {
+    [cost.compute, cost.scanned, cost.returned, cost.requests].map(|it| it.cents())
+}
+
+/// A chart of seconds along an axis, a line for each series.
+pub(super) fn time_chart(title: impl Into<String>, x: Axis, measured: &[Measured]) -> Chart {
+    let lines = names(measured.iter().map(|it| it.cell.series.as_str())).into_iter().map(|name| {
+        let points = series(measured, name).into_iter().map(Measured::point).collect();
+        Line { name: name.to_owned(), points, is_published: false }
+    });
+    Chart {
+        title: title.into(),
+        x,
+        y: Axis::linear("seconds"),
+        marks: Marks::Lines(lines.collect()),
+        provenance: Provenance::Measured,
+    }
+}
+
+/// A chart of the parts of bills in cents, a bar for each cell, those of a point together.
+pub(super) fn cost_chart(title: impl Into<String>, measured: &[Measured]) -> Chart {
+    let labels = names(measured.iter().map(|it| it.cell.label.as_str()));
+    let of = |label: &str| {
+        let here: Vec<&Measured> = measured.iter().filter(|it| it.cell.label == label).collect();
+        here.into_iter()
+            .map(|it| (format!("{}, {}", it.cell.label, it.cell.series), parts(&it.bill())))
+            .collect::<Vec<_>>()
+    };
+    cost_bars(title, Provenance::Measured, labels.into_iter().flat_map(of))
+}
+
+/// A chart of bills as bars of their parts.
+pub(super) fn cost_bars(
+    title: impl Into<String>,
+    provenance: Provenance,
+    bars: impl IntoIterator<Item = (String, [f64; 4])>,
+) -> Chart {
+    let bars = bars.into_iter().map(|(name, parts)| Bar { name, lengths: parts.to_vec() });
+    Chart {
+        title: title.into(),
+        x: Axis::linear("cents"),
+        y: Axis::linear(""),
+        marks: Marks::Bars {
+            parts: PARTS.map(str::to_owned).to_vec(),
+            bars: bars.collect(),
+            is_stacked: true,
+        },
+        provenance,
+    }
+}
+
+/// Formats seconds.
+pub(super) fn seconds(seconds: f64) -> String {
+    format!("{seconds:.3}")
+}
+
+/// Formats bytes as megabytes.
+pub(super) fn megabytes(bytes: u64) -> String {
+    format!("{:.3}", bytes as f64 / 1e6)
+}
+
+/// Returns the largest of some numbers by the least.
+pub(super) fn spread(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (least, most) = values
+        .into_iter()
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), it| (least.min(it), most.max(it)));
+    most / least
+}
+
+/// Returns the number of rounds of each query. Larger data needs fewer, because fixed times matter less.
+pub(super) fn rounds(setting: &Setting) -> usize {
+    setting.either(3, 2)
+}
+
+/// Returns the mean of some numbers.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Returns the geometric mean of some numbers.
+pub(super) fn geometric_mean(values: &[f64]) -> f64 {
+    mean(&values.iter().map(|it| it.ln()).collect::<Vec<f64>>()).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Record;
+
+    fn cells() -> Vec<Cell> {
+        let data = Data::new("t", &["tpch"]);
+        let cell = |series: &str, query: &str| Cell::new(series, ("1", 1.0), &data, &[], query);
+        vec![
+            cell("get", "a"),
+            cell("get", "b"),
+            cell("select", "a"),
+            cell("select", "a").set("bloom_p", 0.1),
+        ]
+    }
+
+    #[test]
+    fn cells_with_equal_settings_share_a_command() {
+        let runs = runs(&cells(), 1);
+        let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+        assert_eq!(names, ["00-get", "01-select", "02-select"]);
+        assert!(runs[2].shell().contains("bloom_p"), "{}", runs[2].shell());
+    }
+
+    #[test]
+    fn what_cells_took_is_read_in_order() {
+        let mut results = Results::default();
+        let line = |text: &str, seconds: f64| json!({"statement": text, "seconds": seconds});
+        let mut insert = |name: &str, output| {
+            results.insert(name, Record { output, ..Record::default() });
+        };
+        insert("00-get", json!([line("a", 1.0), line("b", 2.0)]));
+        insert("01-select", json!([line("a", 3.0)]));
+        insert("02-select", json!([]));
+        let cells = cells();
+        let measured = read(&cells[..3], &results).unwrap();
+        let seconds: Vec<f64> = measured.iter().map(Measured::seconds).collect();
+        assert_eq!(seconds, [1.0, 2.0, 3.0]);
+        assert_eq!(series(&measured, "get").len(), 2);
+        let refused = read(&cells, &results).unwrap_err().to_string();
+        assert_eq!(refused, "run `02-select, query 0`: there is no output");
+    }
+
+    #[test]
+    fn a_spread_is_a_ratio() {
+        assert_eq!(spread([2.0, 1.0, 3.0]), 3.0);
+    }
+}
