@@ -1,14 +1,15 @@
 //! Figure 9: the master's time by the unpruned fraction, modelled and measured.
 
+use serde::Deserialize;
 use sluicegate_costmodel::Provenance;
-use sluicegate_costmodel::completion::{Figure, Testbed};
+use sluicegate_costmodel::completion::Figure;
 
 use super::completion::{cases, lines, table};
 use crate::chart::{Axis, Line, Marks};
 use crate::experiment::Method;
 use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
-/// The master is `sluice sql` with one thread over entries in memory.
+/// The master's operators complete the queries on this machine, on one core.
 pub const EXPERIMENT: Experiment = Experiment {
     id: "cheetah/fig9",
     title: "The master's time by the fraction that is not pruned",
@@ -17,167 +18,89 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const RUN: &str = "master";
-/// The fractions are tenths.
-const TENTHS: u64 = 10;
-/// The queries that the master completes, over the entries `x`. The time of the first, which only reads them, is no
-/// work of the others.
-const QUERIES: [(&str, &str); 6] = [
-    ("Scan", "SELECT COUNT(*) FROM x"),
-    ("Distinct", "SELECT COUNT(*) FROM (SELECT DISTINCT key FROM x)"),
-    (
-        "GroupBy",
-        "SELECT COUNT(*), MAX(most) FROM (SELECT key, MAX(amount) AS most FROM x GROUP BY key)",
-    ),
-    ("TopN", "SELECT MIN(amount) FROM (SELECT amount FROM x ORDER BY amount DESC LIMIT 250)"),
-    (
-        "Skyline",
-        "SELECT COUNT(*) FROM (SELECT amount, MAX(amount) OVER (ORDER BY key DESC, amount DESC \
-         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS best FROM x) WHERE best IS NULL OR amount > best",
-    ),
-    (
-        "Join",
-        "SELECT COUNT(*) FROM (SELECT key FROM x WHERE n % 8 = 0) a JOIN (SELECT key FROM x) b ON a.key = b.key",
-    ),
-];
-/// The queries whose algorithms keep more than a few rows; the others are done as entries arrive.
-const HEAVY: [&str; 3] = ["Distinct", "GroupBy", "Skyline"];
+/// The operators that keep more than a few rows. The others take the same time for each entry.
+const GROWING: [&str; 4] = ["distinct", "group-by", "join", "skyline"];
 
-fn entries(setting: &Setting) -> u64 {
-    setting.either(500_000, 4_000_000)
+/// An operator over a fraction of the entries.
+#[derive(Debug, Deserialize)]
+struct Point {
+    operator: String,
+    unpruned: f64,
+    entries: u64,
+    /// The median of the seconds.
+    measured: f64,
+    fastest: f64,
+    slowest: f64,
+    /// Seconds by the constants of the model.
+    assumed: Option<f64>,
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    let count = entries(setting);
-    let rounds = 2;
-    let mut statements = vec![format!(
-        "CREATE TABLE e AS SELECT value AS n, (value * 2654435761) % 1048573 AS key, \
-         (value * 40503) % 16777213 AS amount FROM generate_series(1, {count})"
-    )];
-    for _ in 0..rounds {
-        for tenth in 1..=TENTHS {
-            let first = format!("(SELECT * FROM e WHERE n <= {})", count * tenth / TENTHS);
-            statements.extend(
-                QUERIES.map(|(_, query)| query.replace("FROM x", &format!("FROM {first}"))),
-            );
-        }
-    }
-    let mut arguments = vec!["sql", "--format", "csv", "--threads", "1"];
-    for statement in &statements {
-        arguments.extend(["-c", statement]);
-    }
-    vec![Run { output: crate::RunOutput::Statements, ..Run::command(RUN, &arguments) }]
+    let entries = setting.either("2000000", "8000000");
+    let arguments = ["switch", "time", "9", "--measure", "--entries", entries, "--format", "json"];
+    vec![Run::command(RUN, &arguments)]
 }
 
-/// The least seconds of a query at each tenth, beyond those of a scan.
-struct Measured {
-    query: &'static str,
-    seconds: Vec<f64>,
-}
-
-fn measured(results: &Results) -> Result<Vec<Measured>, ResultsError> {
-    let all = results.queries(RUN)?;
-    let selects: Vec<f64> = all
-        .iter()
-        .filter(|it| it.last.statement.starts_with("SELECT"))
-        .map(|it| it.all_seconds.iter().copied().fold(f64::INFINITY, f64::min))
-        .collect();
-    let of = |at: usize| selects.iter().skip(at).step_by(QUERIES.len());
-    let work = |at: usize| of(at).zip(of(0)).map(|(all, scan)| (all - scan).max(0.0)).collect();
-    let queries = QUERIES.iter().enumerate().skip(1);
-    Ok(queries.map(|(at, (query, _))| Measured { query, seconds: work(at) }).collect())
-}
-
-/// The seconds in which the entries arrive, and the work that is left then.
-#[derive(Debug, Clone, Copy)]
-struct Arrival {
-    /// Seconds in which all entries cross the master's link.
-    link: f64,
-    /// Seconds in which the workers send all entries, pruned or not.
-    sending: f64,
-    /// Seconds in which the master receives all entries.
-    receiving: f64,
-}
-
-impl Arrival {
-    fn new(entries: u64) -> Self {
-        let testbed = Testbed::cheetah();
-        let setup = testbed.setup();
-        let link = entries as f64 / testbed.packets_per_second(setup.link);
-        let receiving = entries as f64 / testbed.received.value;
-        Self { link, sending: link / setup.workers, receiving }
-    }
-
-    /// Returns the seconds until the last of this fraction of the entries arrives.
-    fn seconds(self, fraction: f64) -> f64 {
-        (self.link * fraction).max(self.sending)
-    }
-
-    /// Returns the rest of receiving and of this many seconds of work when the last entry arrives.
-    fn left(self, seconds: f64, fraction: f64) -> f64 {
-        (self.receiving * fraction + seconds - self.seconds(fraction)).max(0.0)
+/// Returns how many times as long ten times the entries take, by the fastest runs.
+fn growth(points: &[Point], operator: &str) -> f64 {
+    let times: Vec<f64> =
+        points.iter().filter(|it| it.operator == operator).map(|it| it.fastest).collect();
+    match times.as_slice() {
+        [first, .., last] => last / first,
+        _ => f64::NAN,
     }
 }
 
-fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
-    let all = measured(results)?;
-    let arrival = Arrival::new(entries(setting));
-    let ends = |it: &Measured| {
-        let at = |end: Option<&f64>| end.copied().unwrap_or(f64::NAN);
-        [at(it.seconds.first()), at(it.seconds.last())]
-    };
-    let left = |it: &Measured| {
-        let [first, last] = ends(it);
-        [arrival.left(first, 0.1), arrival.left(last, 1.0)]
-    };
-    let heavy: Vec<&Measured> = all.iter().filter(|it| HEAVY.contains(&it.query)).collect();
-    let listed = |of: &dyn Fn(&Measured) -> [f64; 2]| {
-        let each = heavy.iter().map(|it| {
-            let [first, last] = of(it);
-            format!("{} {first:.3} to {last:.3} s", it.query)
-        });
-        each.collect::<Vec<_>>().join(", ")
-    };
-    let holds = heavy.iter().all(|it| {
-        let [first, last] = left(it);
-        last > 10.0 * first
-    });
+fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let points: Vec<Point> = results.output(RUN)?;
+    let growths = GROWING.map(|operator| (operator, growth(&points, operator)));
     let mut outcome = Outcome::default();
-    outcome.decide("C28", listed(&left), holds);
+    let found = growths.map(|(operator, growth)| format!("{operator} {growth:.1}")).join(", ");
+    let holds = growths.iter().all(|(_, growth)| *growth > 10.0);
+    outcome.decide("C28", format!("times as long for ten times the entries: {found}"), holds);
     outcome.note(format!(
-        "the time after the last entry, of a tenth and of all entries: the measured work, without the scan, and \
-         receiving them, less the {:.3} s and {:.3} s in which they arrive; receiving and arriving are modelled. The \
-         work alone takes {}. TOP N and the join are done as entries arrive",
-        arrival.seconds(0.1),
-        arrival.seconds(1.0),
-        listed(&ends)
+        "hash tables grow beyond the caches. A filter and TOP N, which keep few rows, take {:.1} and {:.1} times as \
+         long; the model has a constant rate for each operator, and rises because entries queue up",
+        growth(&points, "filter"),
+        growth(&points, "top-n"),
     ));
-    let row = |it: &Measured| {
-        let mut row = vec![it.query.to_owned()];
-        row.extend(it.seconds.iter().map(|seconds| format!("{seconds:.4}")));
+    let row = |it: &Point| {
+        let mut row = vec![it.operator.clone(), it.unpruned.to_string(), it.entries.to_string()];
+        row.extend([it.measured, it.fastest, it.slowest].map(|time| format!("{time:.5}")));
+        row.push(it.assumed.map_or_else(String::new, |time| format!("{time:.5}")));
         row
     };
     outcome.tables.push(Table {
-        title: format!("Seconds of the master's work over tenths of {} entries", entries(setting)),
-        columns: vec!["query", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"],
-        rows: all.iter().filter(|it| it.seconds.len() == 10).map(row).collect(),
+        title: "Seconds of the master's operators on one core of this machine".to_owned(),
+        columns: vec![
+            "operator",
+            "unpruned",
+            "entries",
+            "median",
+            "fastest",
+            "slowest",
+            "by the model's constant",
+        ],
+        rows: points.iter().map(row).collect(),
+        provenance: Provenance::Measured,
+    });
+    let mut measured: Vec<Line> = Vec::new();
+    for it in &points {
+        let point = [it.unpruned, it.measured, it.fastest, it.slowest];
+        match measured.iter_mut().find(|line| line.name == it.operator) {
+            Some(line) => line.points.push(point),
+            None => measured.push(Line { points: vec![point], ..Line::new(&it.operator, []) }),
+        }
+    }
+    outcome.charts.push(Chart {
+        title: "The master's time, measured".to_owned(),
+        x: Axis::linear("unpruned fraction"),
+        y: Axis::logarithmic("seconds"),
+        marks: Marks::Lines(measured),
         provenance: Provenance::Measured,
     });
     let modelled = cases(Figure::Unpruned);
     outcome.tables.push(table(Figure::Unpruned, &modelled));
-    let line = |it: &Measured| {
-        let points = (1..).zip(&it.seconds).map(|(tenth, seconds)| {
-            let fraction = f64::from(tenth) / 10.0;
-            (fraction, arrival.left(*seconds, fraction))
-        });
-        Line::new(it.query, points)
-    };
-    outcome.charts.push(Chart {
-        title: "The master's time after the last entry, measured".to_owned(),
-        x: Axis::linear("unpruned fraction"),
-        y: Axis::linear("seconds"),
-        marks: Marks::Lines(all.iter().map(line).collect()),
-        provenance: Provenance::Measured,
-    });
     let x = Axis::linear("unpruned fraction");
     outcome.charts.push(lines("Completion times by the unpruned fraction", x, &modelled));
     Ok(outcome)
@@ -190,33 +113,27 @@ mod tests {
     use super::*;
     use crate::Record;
 
-    #[test]
-    fn what_is_left_rises_faster_than_the_work() {
-        let run = runs(&Setting::QUICK).swap_remove(0);
-        let statements = run.arguments.iter().filter(|it| it.starts_with("SELECT"));
-        let mut seen = 0;
-        let output: Vec<Value> = statements
-            .map(|text| {
-                let tenth = (seen / QUERIES.len()) % 10 + 1;
-                seen += 1;
-                let work = if text.starts_with("SELECT COUNT(*) FROM (SELECT * FROM e") {
-                    0.0
-                } else {
-                    0.1
-                };
-                json!({"statement": text, "seconds": 0.01 + work * tenth as f64})
-            })
-            .collect();
+    /// Returns the outcome for operators whose times rise with this power of the entries.
+    fn outcome(power: f64) -> Outcome {
+        let point = |operator: &str, tenth: u32| {
+            let time = f64::from(tenth).powf(power) / 1000.0;
+            json!({"figure": "9", "operator": operator, "unpruned": f64::from(tenth) / 10.0, "entries": 1000 * tenth,
+                "measured": time, "fastest": time, "slowest": time, "assumed": null, "nanoseconds_per_entry": 5})
+        };
+        let operators = ["filter", "distinct", "top-n", "group-by", "join", "skyline"];
+        let output: Vec<Value> =
+            operators.iter().flat_map(|it| (1..=10).map(move |tenth| point(it, tenth))).collect();
         let mut results = Results::default();
         results.insert(RUN, Record { output: Value::Array(output), ..Record::default() });
-        let outcome = evaluate(&Setting::QUICK, &results).unwrap();
-        // 0.1 s to 1 s of work, of which 10 ms to 50 ms pass while entries arrive.
-        assert!(outcome.verdicts[0].holds, "{:?}", outcome.verdicts);
-        assert!(
-            outcome.verdicts[0].found.contains("Distinct 0.094 to 0.992 s"),
-            "{:?}",
-            outcome.verdicts
-        );
-        assert_eq!(outcome.tables[0].rows.len(), QUERIES.len() - 1);
+        evaluate(&Setting::QUICK, &results).unwrap()
+    }
+
+    #[test]
+    fn a_master_is_super_linear_or_not() {
+        let linear = outcome(1.0);
+        assert!(!linear.verdicts[0].holds, "{:?}", linear.verdicts);
+        let rising = outcome(1.2);
+        assert!(rising.verdicts[0].holds && rising.verdicts[0].found.contains("join 15.8"));
+        assert_eq!(rising.tables[0].rows.len(), 60);
     }
 }
