@@ -74,7 +74,7 @@ const RUN: &str = "prefixes";
 const POINTS: usize = 8;
 
 /// Returns the axis of the first entries, from a two hundredth of all.
-fn prefixes(entries: u64) -> String {
+pub(super) fn prefixes(entries: u64) -> String {
     format!("prefix={}..{entries}/{POINTS}", entries / 200)
 }
 

@@ -34,6 +34,7 @@ mod bigdata;
 mod completion;
 mod having;
 mod sweep;
+mod worker_times;
 
 use crate::Experiment;
 

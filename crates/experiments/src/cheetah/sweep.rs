@@ -43,7 +43,7 @@ pub(super) struct Point {
     line: Option<String>,
     axis: String,
     pub(super) value: f64,
-    entries: u64,
+    pub(super) entries: u64,
     pub(super) runs: u64,
     /// The mean share of the entries that were forwarded.
     #[serde(rename = "forwarded_share")]
@@ -54,10 +54,15 @@ pub(super) struct Point {
     /// The share that a pruner without limits would forward.
     #[serde(rename = "optimum_share")]
     pub(super) optimum: f64,
-    wrong: u64,
+    pub(super) wrong: u64,
 }
 
 impl Point {
+    /// Returns the value of the second axis.
+    pub(super) fn line(&self) -> Option<&str> {
+        self.line.as_deref()
+    }
+
     /// Returns the share of the superfluous entries that were pruned.
     pub(super) fn pruned_duplicates(&self) -> f64 {
         (1.0 - self.forwarded) / (1.0 - self.optimum)
