@@ -39,8 +39,10 @@ impl Ratio {
 
     fn agrees(&self) -> bool {
         let [least, most] = self.range();
+        let digits = self.printed.to_string().split_once('.').map_or(0, |(_, it)| it.len());
         // The printed ratio is rounded, too.
-        (least - 0.005..=most + 0.005).contains(&self.printed)
+        let off = 0.5 * (0..digits).fold(1.0, |unit, _| unit / 10.0);
+        (least - off..=most + off).contains(&self.printed)
     }
 
     fn row(&self) -> Vec<String> {

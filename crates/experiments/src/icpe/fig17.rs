@@ -1,7 +1,7 @@
 //! Figure 17: cores and bytes over the time of query 75, over its tables and over model tables.
 
 use super::tpcds::{MODEL_75, PLAIN, data, text};
-use super::usage::{charts, run, summary};
+use super::usage::{charts, run, summary, used};
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
 
@@ -34,11 +34,11 @@ fn runs(setting: &Setting) -> Vec<Run> {
 }
 
 fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
-    let records = [
-        ("original", results.record(&format!("usage of Q{QUERY}"))?),
-        ("model tables", results.record("over model tables")?),
+    let all = [
+        used(results, "original", &format!("usage of Q{QUERY}"))?,
+        used(results, "model tables", "over model tables")?,
     ];
-    let mut outcome = charts("query 75", &records);
-    outcome.tables.push(summary("Q75", &records, QUERY));
+    let mut outcome = charts("query 75", &all);
+    outcome.tables.push(summary(QUERY, &all));
     Ok(outcome)
 }

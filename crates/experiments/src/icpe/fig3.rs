@@ -31,7 +31,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let found = format!("{:.0} to {:.0} %", 100.0 * least, 100.0 * most);
     outcome.decide("I03", found, least < 0.1 && most > 0.8);
     if let (true, Some(first)) = (least >= 0.1, queries.first()) {
-        let scale = setting.either("0.05", "1");
+        let scale = setting.scale;
         outcome.note(format!(
             "query {} has the least; at scale factor {scale} its joins and sorts have few rows, and most time is \
              for its scans of dimension tables, whose size is fixed",

@@ -23,7 +23,7 @@ const CLUSTERS: [[&str; 4]; 7] = [
     ["memory of a node", "256 GB", "256 to 1024 GB", "this machine"],
     ["drives of a node", "2 NVMe, 3.2 TB", "3 NVMe, 1.6 TB", "sluice serve"],
     ["engine", "Spark 2.3.0", "Presto 0.205", "DataFusion"],
-    ["scale factor", "10000", "10000", "0.05 quick, 1 full"],
+    ["scale factor", "10000", "10000", "0.05 quick, else 1"],
     ["format", "Parquet", "Parquet", "Parquet"],
 ];
 

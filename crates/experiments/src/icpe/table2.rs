@@ -52,7 +52,7 @@ fn decide(
     let numbers = table2_numbers();
     let greatest = numbers.into_iter().max_by(by_speedup).unwrap_or_default();
     let least = numbers.into_iter().min_by(by_speedup).unwrap_or_default();
-    let scale = setting.either("0.05", "1");
+    let scale = setting.scale;
     outcome.decide(
         "I10",
         format!("{:.2} to {:.2}", speedup(least), speedup(greatest)),
@@ -71,7 +71,7 @@ fn decide(
     outcome.decide("I25", format!("{correlation:.2}"), correlation > 0.0);
 }
 
-fn note_scale(outcome: &mut Outcome, holds: bool, scale: &str) {
+fn note_scale(outcome: &mut Outcome, holds: bool, scale: f64) {
     if !holds {
         outcome.note(format!(
             "the joins and sorts behind its scans, whose work grows with the paper's scale factor of 10000, are \

@@ -52,8 +52,8 @@ pub(super) const MODEL_75: [(&str, &str); 8] = [
 
 /// Returns the tables as Parquet, with the model tables of query 75 below `q75/`.
 pub(super) fn data(setting: &Setting) -> Data {
-    let scale = setting.either("0.05", "1");
-    let data = Data::new("tpcds", &["tpcds", "--scale", scale, "--format", "parquet"]);
+    let scale = setting.scale.to_string();
+    let data = Data::new("tpcds", &["tpcds", "--scale", &scale, "--format", "parquet"]);
     let definitions = data.definitions();
     MODEL_75.iter().fold(data, |data, (table, scan)| {
         let copy = format!(
@@ -74,7 +74,7 @@ pub(super) fn text(number: usize) -> String {
 
 /// Returns the numbers of the queries that run: all of them, but at small scales query 90 divides by a count of 0.
 pub(super) fn all_numbers(setting: &Setting) -> Vec<usize> {
-    (1..=tpcds::QUERIES.len()).filter(|number| !setting.is_quick || *number != 90).collect()
+    (1..=tpcds::QUERIES.len()).filter(|number| setting.scale >= 1.0 || *number != 90).collect()
 }
 
 /// Runs all queries once.

@@ -5,7 +5,7 @@ use sluicegate_costmodel::Provenance;
 use super::paper::SPARK;
 use super::tpcds::{PLAIN, data, text};
 use crate::chart::{Axis, Line, Marks};
-use crate::{Chart, Outcome, Record, Results, ResultsError, Run, Setting, Table, UsageSample};
+use crate::{Chart, Outcome, Repeated, Results, ResultsError, Run, Setting, Table, UsageSample};
 
 /// A link behind which a query takes seconds, at the scale factors of both settings.
 const LINKS: [&str; 2] = ["50mbit", "200mbit"];
@@ -40,19 +40,36 @@ pub(super) fn evaluate<const QUERY: usize>(
     _: &Setting,
     results: &Results,
 ) -> Result<Outcome, ResultsError> {
-    let record = results.record(&format!("usage of Q{QUERY}"))?;
-    let mut outcome = charts(&format!("query {QUERY}"), &[("", record)]);
-    outcome.tables.push(summary(&format!("Q{QUERY}"), &[("here", record)], QUERY));
+    let used = [used(results, "here", &format!("usage of Q{QUERY}"))?];
+    let mut outcome = charts(&format!("query {QUERY}"), &used);
+    outcome.tables.push(summary(QUERY, &used));
     Ok(outcome)
 }
 
+/// A sampled run of a query.
+pub(super) struct Used<'a> {
+    name: &'static str,
+    samples: &'a [UsageSample],
+    query: Repeated,
+}
+
+/// Returns the query of a sampled run, with a name for its lines and rows.
+pub(super) fn used<'a>(
+    results: &'a Results,
+    name: &'static str,
+    run: &str,
+) -> Result<Used<'a>, ResultsError> {
+    Ok(Used { name, samples: &results.record(run)?.usage, query: results.query(run)? })
+}
+
 /// Returns charts of cores and of bytes, with a line for each record and counter.
-pub(super) fn charts(what: &str, records: &[(&str, &Record)]) -> Outcome {
+pub(super) fn charts(what: &str, all: &[Used<'_>]) -> Outcome {
     let chart = |title: &str, unit: &str, counters: &[(&str, Counter)]| {
-        let lines = records.iter().flat_map(|(name, record)| {
+        let lines = all.iter().flat_map(|used| {
+            let name = if all.len() > 1 { used.name } else { "" };
             counters.iter().map(move |(counter, of)| {
-                let series = format!("{counter} {name}").trim().to_owned();
-                Line::new(series, rates(&record.usage, *of))
+                let series = format!("{counter} {name}").trim_end().to_owned();
+                Line::new(series, rates(used.samples, *of))
             })
         });
         Chart {
@@ -73,35 +90,38 @@ pub(super) fn charts(what: &str, records: &[(&str, &Record)]) -> Outcome {
 }
 
 /// Returns means and peaks, beside those of Table 2.
-pub(super) fn summary(what: &str, records: &[(&str, &Record)], query: usize) -> Table {
-    let mut rows: Vec<Vec<String>> = records
-        .iter()
-        .map(|(name, record)| {
-            let [cores, peak_cores] = mean_and_peak(&record.usage, CORES[0].1);
-            let [bytes, peak_bytes] = mean_and_peak(&record.usage, BYTES[0].1);
-            vec![
-                (*name).to_owned(),
-                format!("{:.2}", record.seconds),
-                format!("{cores:.2} cores"),
-                format!("{peak_cores:.2} cores"),
-                format!("{bytes:.1}"),
-                format!("{peak_bytes:.1}"),
-            ]
-        })
-        .collect();
+pub(super) fn summary(query: usize, all: &[Used<'_>]) -> Table {
+    let row = |Used { name, samples, query }: &Used<'_>| {
+        let [cores, peak_cores] = mean_and_peak(samples, CORES[0].1);
+        let [_, peak] = mean_and_peak(samples, BYTES[0].1);
+        let read = query.last.bytes.link as f64 / MEGABYTE;
+        vec![
+            (*name).to_owned(),
+            format!("{:.2}", query.seconds),
+            format!("{cores:.2} cores"),
+            format!("{peak_cores:.2} cores"),
+            format!("{read:.1} MB"),
+            format!("{:.1}", read / query.seconds),
+            format!("{peak:.1}"),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = all.iter().map(row).collect();
     rows.extend(SPARK.iter().filter(|it| it.query == query).map(|it| {
         vec![
             "published, Spark".to_owned(),
             it.seconds.to_string(),
             format!("{} %", it.cpu[0]),
             format!("{} %", it.cpu[1]),
+            format!("{} GB", it.read),
             format!("{} a drive", it.bandwidth[0]),
             format!("{} a drive", it.bandwidth[1]),
         ]
     }));
     Table {
-        title: format!("Use of the client's CPU and MB/s over the link, {what}"),
-        columns: vec!["", "seconds", "CPU, mean", "CPU, peak", "MB/s, mean", "MB/s, peak"],
+        title: format!(
+            "Query {query}: use of the client's CPU, and reading; the peak is that of the loopback device"
+        ),
+        columns: vec!["", "seconds", "CPU, mean", "CPU, peak", "read", "MB/s, mean", "MB/s, peak"],
         rows,
         provenance: Provenance::Measured,
     }

@@ -26,7 +26,7 @@ const QUERIES: [(&str, &str); 2] = [
 /// The y axis, in Gbit/s.
 const BANDWIDTHS: [f64; 9] = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0];
 /// The x axis.
-const SELECTIVITIES: &str = "selectivity=1e-5..1/16";
+const SELECTIVITIES: &str = "selectivity=1e-3..1/16";
 
 fn runs(setting: &Setting) -> Vec<Run> {
     let data = tpch(setting);
