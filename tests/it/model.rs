@@ -504,3 +504,44 @@ fn negative_numbers_get_an_error_of_their_own() {
     let bucket = ["storage", "-c", "SELECT 1", "--model-tables", "s3://scratch"];
     refused(&bucket, "`s3://scratch` is not the name of a bucket");
 }
+
+/// The seconds of PushdownDB's Table II, for lineitem at scale factor 10, within 10 %.
+#[test]
+fn the_papers_filters_take_as_long_as_published() {
+    const SIZE: &str = "s3://bucket/lineitem/=96,7775727688,59986052";
+    let served = Served::start();
+    let folder = served.path().join("bucket/lineitem");
+    std::fs::create_dir(&folder).unwrap();
+    let columns: Vec<_> = (0..16).map(|column| format!("c{column}")).collect();
+    // As wide as a row of lineitem.
+    let row = |number: u32| vec![format!("{}", 1_000_000 + number); 16].join(",");
+    let rows: String = (0..2000).map(|number| row(number) + "\n").collect();
+    for object in 0..2 {
+        let text = format!("{}\n{rows}", columns.join(","));
+        std::fs::write(folder.join(format!("{object}.csv")), text).unwrap();
+    }
+    good(&mut served.command(&["index", "create", "s3://bucket/lineitem/", "c5", "--csv"]));
+    let more = ["--hardware", "paper", "--prices", "paper-2020-us-east-1", "--size", SIZE];
+    for (strategy, selectivity, published) in [
+        ("get", "1e-5", 21.7),
+        ("select", "1e-5", 1.38),
+        ("index_table", "1e-5", 1.74),
+        ("get", "1e-3", 21.3),
+        ("select", "1e-3", 1.82),
+        ("index_table", "1e-3", 10.7),
+    ] {
+        let mut command = served.command(&["model", "--store", "sluice", "--draws", "50"]);
+        let sql = format!(
+            "SET sluice.scan = '{strategy}'; SET sluice.selectivity = {selectivity}; \
+             SELECT * FROM 's3://bucket/lineitem/' WHERE c5 BETWEEN 1000007 AND 1000008"
+        );
+        let text = good(command.args(["-c", &sql, "--format", "json"]).args(more));
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let case = value["statements"].as_array().unwrap().last().unwrap()["cases"][0].clone();
+        let seconds = seconds(&case, strategy);
+        let error = (seconds / published - 1.0).abs();
+        assert!(error < 0.1, "{strategy} at {selectivity}: {seconds} s, published {published} s");
+    }
+    let mut wrong = model(&served, &["--size", "s3://bucket/other/=1,1,1"]);
+    bad(&mut wrong, "no query scans s3://bucket/other/");
+}

@@ -139,6 +139,9 @@ pub(crate) enum ScanArg {
     Select,
     /// An index leads to the records wherever there is one (`sluice index create`)
     Index,
+    /// The CSV index table of the PushdownDB paper leads to the records (`sluice index create --csv`)
+    #[value(name = "index_table")]
+    IndexTable,
 }
 
 /// Returns the help of `--prices`, with the names of the price books.

@@ -62,6 +62,11 @@ Examples:
 
   sluice index create s3://data/lineitem/ l_orderkey --repair
       Also replace indexes that are damaged anywhere.
+  sluice index create s3://data/lineitem/ l_extendedprice --csv
+  sluice sql --scan index_table -c \"SELECT * FROM 's3://data/lineitem/' WHERE l_extendedprice < 910\"
+      The index of the PushdownDB paper: a CSV table of value, first_byte and last_byte, which S3 Select
+      filters; then each row is fetched with a GET of its own. For comparisons with the paper: `auto`
+      never uses it, and the index without --csv needs fewer requests.
 
 Each object is read once; memory is bounded, and entries are sorted in temporary files. Objects
 that have a fresh index are left out, so a run that was stopped can be repeated; the end of each
@@ -80,6 +85,9 @@ pub(crate) struct CreateArgs {
     /// Read existing indexes from end to end, and replace those that are damaged
     #[arg(long)]
     pub(crate) repair: bool,
+    /// Make CSV tables of values and places for S3 Select, the index of the PushdownDB paper
+    #[arg(long, conflicts_with = "repair")]
+    pub(crate) csv: bool,
     #[command(flatten)]
     pub(crate) store: IndexStore,
 }

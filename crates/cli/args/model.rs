@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use sluicegate_costmodel::Rows;
 use sluicegate_costmodel::what_if::{Sweep, WhatIf};
+use sluicegate_engine::TableSize;
 
 use super::{ConnectArgs, SimulationArgs, StatementArgs};
 use crate::output::chart::ChartFormat;
@@ -25,6 +27,10 @@ Examples:
   sluice model -f tables.sql -c \"SELECT …\" --simulate 200 --stragglers 1%:5 --throttle 5500
       Beside each prediction the median of 200 simulated runs, and the interval of four of five: requests
       wait for slots, first bytes scatter, one in a hundred is slow, and 503 is answered beyond a rate.
+
+  sluice model -c \"SELECT * FROM 's3://tpch/lineitem/' WHERE l_tax = 0\" --hardware paper
+      --size s3://tpch/lineitem/=96,7775727688,59986052
+      The same for a table of 96 objects, 7.8 GB and 60 million rows, of which a few objects exist.
 
 Axes and what-ifs:
   bandwidth=10Gbit, latency=5ms, connection=50MB/s, slots=64, request-rate=5500, cores=8, workers=4, overlap=0.7,
@@ -64,6 +70,10 @@ pub(crate) struct ModelArgs {
     /// Predict it along an axis, too, at 13 points or at N with `/N`; may be repeated
     #[arg(long, value_name = "NAME=LOW..HIGH[/N]")]
     pub(crate) sweep: Vec<Sweep>,
+    /// Predict it for a table of another size than it has; may be repeated. The URL is that of an object, or of a
+    /// folder with a slash at the end. Values are distributed as in the objects that exist
+    #[arg(long, value_name = "URL=OBJECTS,BYTES,ROWS", value_parser = table_size)]
+    pub(crate) size: Vec<TableSize>,
     /// Number of draws of the uncertain constants for an interval
     #[arg(long, default_value_t = 1000, value_name = "N",
           allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
@@ -90,9 +100,44 @@ fn machines(text: &str) -> Result<NonZeroU32, String> {
     })
 }
 
+/// Parses the size of a table.
+fn table_size(text: &str) -> Result<TableSize, String> {
+    read_size(text).ok_or_else(|| {
+        format!(
+            "`{text}` is not a size such as s3://bucket/folder/=96,7.2GiB,59986052: a URL, up to {MOST_OBJECTS} \
+             objects, their bytes and their rows"
+        )
+    })
+}
+
+fn read_size(text: &str) -> Option<TableSize> {
+    let (url, numbers) = text.rsplit_once('=')?;
+    let numbers: Vec<&str> = numbers.split(',').map(str::trim).collect();
+    let [objects, bytes, rows] = numbers.as_slice() else { return None };
+    let objects: u32 = objects.parse().ok()?;
+    let (bytes, rows) = (bytes.parse().ok()?, Rows(rows.parse().ok()?));
+    let is_sound = url.starts_with("s3://") && (1..=MOST_OBJECTS).contains(&objects);
+    is_sound.then(|| TableSize { url: url.to_owned(), objects, bytes, rows })
+}
+
+/// The most objects of a declared table.
+const MOST_OBJECTS: u32 = 1_000_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_a_url_and_three_numbers() {
+        let size = table_size("s3://b/t=1/=96,1KiB, 59986052").unwrap();
+        assert_eq!((size.url.as_str(), size.objects), ("s3://b/t=1/", 96));
+        assert_eq!((size.bytes.0, size.rows.0), (1024, 59_986_052));
+        for wrong in
+            ["", "s3://b/t/", "s3://b/t/=1,2", "t=1,2,3", "s3://b/t/=0,1,1", "s3://b/t/=1,x,1"]
+        {
+            assert!(table_size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     /// Parses every axis and what-if that the help text names.
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sluicegate_costmodel::Bytes;
 use sluicegate_engine::index::location::{column_of, is_about};
 use sluicegate_engine::index_statements::{
-    FreshnessCheck, Index, Indexes, ProgressFn, State, UnindexedObjects,
+    FreshnessCheck, Index, Indexes, Kind, ProgressFn, State, UnindexedObjects,
 };
 use sluicegate_engine::{Engine, ErrorKind};
 use sluicegate_s3select::capabilities::StoreCapabilities;
@@ -93,7 +93,8 @@ async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
     };
     let column = indexes.column(&args.column)?;
     let look = if args.repair { FreshnessCheck::Whole } else { FreshnessCheck::Top };
-    let UnindexedObjects { objects, damaged } = indexes.missing(&column, look).await?;
+    let kind = if args.csv { Kind::Table } else { Kind::Blocks };
+    let UnindexedObjects { objects, damaged } = indexes.missing(&column, kind, look).await?;
     if objects.is_empty() {
         let sound = if args.repair { "a sound" } else { "a fresh" };
         print_line(&format!("every object has {sound} index of {}", args.column));
@@ -109,7 +110,7 @@ async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
         let bar = Arc::clone(&bar);
         Arc::new(move |bytes| bar.advance(bytes))
     };
-    let created = Box::pin(indexes.create(&column, objects, &advance)).await;
+    let created = Box::pin(indexes.create(&column, kind, objects, &advance)).await;
     bar.done();
     let created = created?;
     let records: u64 = created.iter().map(|(_, created)| created.records).sum();

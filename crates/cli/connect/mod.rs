@@ -171,6 +171,7 @@ impl From<ScanArg> for Scan {
             ScanArg::Get => Self::Get,
             ScanArg::Select => Self::Select,
             ScanArg::Index => Self::Index,
+            ScanArg::IndexTable => Self::IndexTable,
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum ConstantAccessor {
 use ConstantAccessor::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Constants of one table are adjacent.
-pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 42] = [
+pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 43] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -51,6 +51,7 @@ pub(crate) static OF_HARDWARE: [(&str, ConstantAccessor); 42] = [
     ("select.cores", Number(Range::Cores, |it| &mut it.select.cores)),
     ("select.total_bytes_per_second", Rate(|it| &mut it.select.total_bytes_per_second)),
     ("client.startup_seconds", Seconds(|it| &mut it.client.startup)),
+    ("client.next_step_seconds", SomeSeconds(|it| &mut it.client.next_step)),
     ("client.cores", AtOnce(|it| &mut it.client.cores)),
     ("client.machines", AtOnce(|it| &mut it.client.machines)),
     ("client.csv_bytes_per_second", Rate(|it| &mut it.client.csv_bytes_per_second)),

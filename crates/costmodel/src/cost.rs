@@ -266,7 +266,7 @@ mod tests {
     }
 
     /// Prices PushdownDB's store as if it were paid for its work: 7.24 GiB at $0.0005, and the 94.6 s of core time
-    /// for two comparisons of each row, at $0.0665 an hour.
+    /// for a comparison of each row, at $0.0665 an hour.
     #[test]
     fn a_store_may_be_paid_for_its_work() {
         use crate::{HardwareProfile, Rows, ScanWork};
@@ -282,19 +282,19 @@ mod tests {
         };
         let work =
             |terms| Work { processed: LINEITEM, store: store_time(terms), ..s3_side(1.38, 600) };
-        let cost = book.cost(&work(2));
-        assert_eq!(store_time(2), wall(7_775_727_688.0 / 130e6 + 59_986_052.0 * 2.0 * 2.9e-7));
-        assert_eq!(format!("{:.1}", store_time(2).as_secs_f64()), "94.6");
+        let cost = book.cost(&work(1));
+        assert_eq!(store_time(1), wall(7_775_727_688.0 / 130e6 + 59_986_052.0 * 5.8e-7));
+        assert_eq!(format!("{:.1}", store_time(1).as_secs_f64()), "94.6");
         assert_eq!(cost.scanned, Dollars::ZERO);
         assert_eq!(format!("{:.5}", cost.processed.cents()), "0.36209");
         assert_eq!(format!("{:.5}", cost.store_compute.cents()), "0.17476");
         assert_eq!(cost.requests + cost.compute, {
-            let paper = PriceBook::paper().cost(&work(2));
+            let paper = PriceBook::paper().cost(&work(1));
             paper.requests + paper.compute
         });
         // A plain scan is cheaper than at the published price; a scan that computes a lot is dearer.
-        let published = PriceBook::paper().cost(&work(2)).store();
-        assert!(cost.store() < published && book.cost(&work(40)).store() > published);
+        let published = PriceBook::paper().cost(&work(1)).store();
+        assert!(cost.store() < published && book.cost(&work(20)).store() > published);
     }
 
     #[test]

@@ -184,6 +184,13 @@ pub(crate) fn at_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZ
     }
 }
 
+/// Deserializes an optional number of things that exist at the same time.
+pub(crate) fn some_at_once<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<NonZeroU32>, D::Error> {
+    at_once(deserializer).map(Some)
+}
+
 /// Deserializes a number of cores.
 pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Range::Cores.read(deserializer)

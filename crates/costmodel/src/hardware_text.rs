@@ -61,6 +61,9 @@ impl fmt::Display for HardwareProfile {
             }
             writeln!(f, "{key} = {constant}")?;
         }
+        if let Some(partitions) = self.client.partitions {
+            writeln!(f, "partitions = {partitions}")?;
+        }
         if self.client.shares_cores {
             writeln!(f, "shares_cores = true")?;
         }

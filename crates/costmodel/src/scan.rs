@@ -374,7 +374,7 @@ mod tests {
             gaps: Bytes::ZERO,
             rows: Rows(59_986_052),
             looked_up: None,
-            terms: 2.into(),
+            terms: 1.into(),
             passing: selectivity,
             items: Terms::NONE,
             constants: 0,

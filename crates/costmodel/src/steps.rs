@@ -107,8 +107,13 @@ impl Steps {
                 let mut longest = 0.0;
                 for step in steps {
                     let times = step.times(hardware, phases);
-                    all.waiting += times.waiting;
-                    all.total += times.total;
+                    // Steps without any work take no time, and the step behind them starts at once.
+                    let next = match (all.total > 0.0, times.total > 0.0) {
+                        (true, true) => hardware.client.next_step.unwrap_or_default().as_secs_f64(),
+                        _ => 0.0,
+                    };
+                    all.waiting += next + times.waiting;
+                    all.total += next + times.total;
                     all.demands.add_all(&times.demands);
                     all.selects |= times.selects;
                     if times.total > longest || all.bound_by.is_none() {
@@ -183,7 +188,7 @@ impl Prediction {
 
 /// Predicts the time of these steps on this hardware.
 ///
-/// The times of steps in turn add up. For steps together, the demands on each resource add up, and the steps take as
+/// The times of steps in turn add up, with the client's time to start the next one. For steps together, the demands on each resource add up, and the steps take as
 /// long as one phase with all these demands. Steps together therefore take no longer than the same steps in turn, and
 /// no less than the slowest of them alone.
 #[must_use]

@@ -67,6 +67,7 @@ pub use self::engine::research::{model_tables, stages};
 pub use self::engine::{
     analyze, browse, codec, explain, index_statements, leaf_tasks, plan_graph, query, session,
 };
+pub use self::estimate::declared_sizes::TableSize;
 pub use self::estimate::statistics;
 pub use self::store::{endpoints, staging};
 

@@ -5,7 +5,7 @@ use super::batch::{Column, Columns, Schema};
 use super::group_by::{Call, Groups};
 use super::grouping::{self, Family};
 use super::output::Key;
-use super::program::{Compiler, NodeId, Program, aggregates_of};
+use super::program::{Aggregates, Compiler, NodeId, Program};
 use super::selection::Rows;
 use super::states::{FEW_TEXTS, States};
 use super::vector::{Kind, Vector};
@@ -134,30 +134,31 @@ impl Statement {
                 None => Answer::Star,
             },
             Projection::Items(items) => {
-                let mut aggregates = Vec::new();
+                let mut aggregates = Aggregates::default();
                 for item in items {
-                    aggregates_of(&item.expr, &mut aggregates);
+                    aggregates.add_from(&item.expr);
                 }
                 if !query.group_by.is_empty() {
                     let keys = query.group_by.iter().map(|key| compiler.compile(key));
                     let keys = keys.collect::<Result<Vec<_>, _>>()?;
-                    let calls = aggregates.iter().map(|call| aggregate(call, &mut compiler));
+                    let calls = aggregates.calls().iter();
+                    let calls = calls.map(|call| aggregate(call, &mut compiler));
                     let calls = calls.collect::<Result<Vec<_>, _>>()?;
-                    aggregates.extend(query.group_by.iter().cloned());
                     let mut no_columns = AggregateSchema;
                     let outer = Compiler::new(&mut no_columns, &query.from, now);
-                    let mut outer = outer.over(&aggregates);
+                    let mut outer = outer.over(&aggregates, &query.group_by);
                     let items = compile_items(items, &mut outer)?;
                     Answer::Groups { keys, calls, outer: outer.finish(), items }
-                } else if aggregates.is_empty() {
+                } else if aggregates.calls().is_empty() {
                     Answer::Items(compile_items(items, &mut compiler)?)
                 } else {
-                    let calls = aggregates.iter().map(|call| aggregate(call, &mut compiler));
+                    let calls = aggregates.calls().iter();
+                    let calls = calls.map(|call| aggregate(call, &mut compiler));
                     let calls = calls.collect::<Result<Vec<_>, _>>()?;
                     let (families, single) = grouping::families(compiler.program(), &calls);
                     let mut no_columns = AggregateSchema;
                     let outer = Compiler::new(&mut no_columns, &query.from, now);
-                    let mut outer = outer.over(&aggregates);
+                    let mut outer = outer.over(&aggregates, &[]);
                     let items = compile_items(items, &mut outer)?;
                     Answer::Aggregates { calls, families, single, outer: outer.finish(), items }
                 }

@@ -6,14 +6,36 @@
 //! .sluice-index/<key of the object>/_<column>.<version of the object>.<format>.idx
 //! ```
 //!
+//! The name of an index table ends in `.csv`.
+//!
 //! A listing of that folder is therefore enough to find the indexes that are up to date.
 
 use std::fmt;
 
 /// The folder in a bucket that holds its index objects.
 pub const FOLDER: &str = ".sluice-index";
-/// The suffix of an index object's name.
-const SUFFIX: &str = ".idx";
+
+/// The form of an index object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Sorted blocks of entries with a top: the binary format of [`layout`](crate::layout).
+    #[default]
+    Blocks,
+    /// A table in CSV with the value, the first byte and the last byte of each record.
+    Table,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Blocks, Self::Table];
+
+    /// The suffix of an index object's name.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::Blocks => ".idx",
+            Self::Table => ".csv",
+        }
+    }
+}
 
 /// A 64-bit hash used in names. Readers of the index object compare the full values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,22 +68,38 @@ pub struct Name {
     column: String,
     version: String,
     format: String,
+    kind: Kind,
 }
 
 impl Name {
     /// Names the index of a column for one version of an object. The column must be spelled as in object keys.
     #[must_use]
     pub fn new(column: String, version: Tag, format: Tag) -> Self {
-        Self { column, version: version.to_string(), format: format.to_string() }
+        let (version, format) = (version.to_string(), format.to_string());
+        Self { column, version, format, kind: Kind::default() }
+    }
+
+    /// Names an index object of another form.
+    #[must_use]
+    pub fn with_kind(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Returns the form of the index object.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Parses a name; returns `None` if it is not that of an index object.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        let name = name.strip_prefix('_')?.strip_suffix(SUFFIX)?;
+        let name = name.strip_prefix('_')?;
+        let stem = |kind: Kind| Some((name.strip_suffix(kind.suffix())?, kind));
+        let (name, kind) = Kind::ALL.into_iter().find_map(stem)?;
         let mut parts = name.rsplitn(3, '.').map(ToOwned::to_owned);
         let (format, version, column) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Self { column, version, format })
+        Some(Self { column, version, format, kind })
     }
 
     /// Returns the column as spelled in object keys.
@@ -85,7 +123,7 @@ impl Name {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "_{}.{}.{}{SUFFIX}", self.column, self.version, self.format)
+        write!(f, "_{}.{}.{}{}", self.column, self.version, self.format, self.kind.suffix())
     }
 }
 
@@ -99,6 +137,8 @@ mod tests {
         for column in ["price", "a.b", "a%2Fb"] {
             let name = Name::new(column.to_owned(), version, format);
             assert_eq!(Name::parse(&name.to_string()).as_ref(), Some(&name));
+            let table = name.clone().with_kind(Kind::Table);
+            assert_eq!(Name::parse(&table.to_string()).as_ref(), Some(&table));
             assert_eq!(name.column(), column);
             assert!(name.is_of_version(version) && !name.is_of_version(format));
             assert!(name.is_of_format(format) && !name.is_of_format(version));

@@ -7,13 +7,15 @@ mod options;
 mod random;
 mod reads;
 mod server_index;
+mod table;
 mod unusable;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sluicegate_engine::Engine;
-use sluicegate_engine::index_statements::{FreshnessCheck, Index, Indexes};
+use sluicegate_engine::index::create::Column;
+use sluicegate_engine::index_statements::{FreshnessCheck, Index, Indexes, Kind};
 
 use crate::harness::{BUCKET, Store, rows};
 
@@ -34,9 +36,29 @@ async fn create_after(
 ) -> sluicegate_engine::Result<usize> {
     let Some(indexes) = Indexes::open(engine, table).await? else { return Ok(0) };
     let column = indexes.column(column)?;
-    let missing = indexes.missing(&column, look).await?;
+    create_missing(&indexes, &column, Kind::Blocks, look).await
+}
+
+/// Creates the missing index tables of a column.
+async fn create_table(
+    engine: &Engine,
+    table: &str,
+    column: &str,
+) -> sluicegate_engine::Result<usize> {
+    let Some(indexes) = Indexes::open(engine, table).await? else { return Ok(0) };
+    let column = indexes.column(column)?;
+    create_missing(&indexes, &column, Kind::Table, FreshnessCheck::Top).await
+}
+
+async fn create_missing(
+    indexes: &Indexes,
+    column: &Column,
+    kind: Kind,
+    look: FreshnessCheck,
+) -> sluicegate_engine::Result<usize> {
+    let missing = indexes.missing(column, kind, look).await?;
     let nothing: Arc<dyn Fn(u64) + Send + Sync> = Arc::new(|_| ());
-    Ok(indexes.create(&column, missing.objects, &nothing).await?.len())
+    Ok(indexes.create(column, kind, missing.objects, &nothing).await?.len())
 }
 
 async fn table_indexes(engine: &Engine, table: &str) -> Indexes {

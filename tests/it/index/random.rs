@@ -8,7 +8,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_s3select::capabilities::StoreCapabilities;
 use tokio::runtime::Runtime;
 
-use super::{create, index_in_plan};
+use super::{create, create_table, index_in_plan};
 use crate::harness::{BUCKET, Store, rows, runner, stock, stock_rows, try_rows};
 
 /// A record of a random table: values as text, empty for NULL.
@@ -213,8 +213,8 @@ fn index_scans_equal_datafusion_over_random_tables() {
     let columns = prop::sample::subsequence(&COLUMNS[..], 1..=5);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let together = prop::sample::select(vec![1, 2, 3, 256]);
-    let (number, compared, indexed, several) =
-        (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let (number, compared, indexed, several, by_table) =
+        (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
     let result = runner(16).run(
         &(kind, objects, columns, flags, (any::<bool>(), any::<bool>(), any::<bool>()), together),
         |(kind, objects, columns, (crlf, last_end, header, select), others, together)| {
@@ -261,6 +261,11 @@ fn index_scans_equal_datafusion_over_random_tables() {
                 for column in &columns {
                     create(&engine, "t", column).await.unwrap();
                 }
+                // Index tables have no text, and need S3 Select.
+                let with_tables = select && kind != Kind::Parquet;
+                for column in columns.iter().filter(|column| with_tables && **column != "s") {
+                    create_table(&engine, "t", column).await.unwrap();
+                }
                 if partial {
                     let one = (Some(7), Some(7), Some(0), Some("a"), Some("0"), false);
                     let other = (Some(3), Some(125), Some(1), None, None, false);
@@ -281,6 +286,17 @@ fn index_scans_equal_datafusion_over_random_tables() {
                     let plan = index_in_plan(&engine, sql).await.unwrap_or_default();
                     indexed.set(indexed.get() + usize::from(!plan.is_empty()));
                     several.set(several.get() + usize::from(plan.contains(" and ")));
+                    if with_tables {
+                        rows(&engine, "SET sluice.scan = 'index_table'").await;
+                        let expected = stock_rows(&stock, sql).await.unwrap();
+                        let actual = try_rows(&engine, sql).await;
+                        let actual = actual.map_err(|error| error.to_string());
+                        prop_assert_eq!(actual, Ok(expected), "{} over {:?} {:?}", sql, kind, text);
+                        let explained = engine.explain(sql).await.unwrap().to_string();
+                        by_table
+                            .set(by_table.get() + usize::from(explained.contains("* index_table")));
+                        rows(&engine, "SET sluice.scan = 'index'").await;
+                    }
                 }
                 Ok(())
             })
@@ -289,6 +305,7 @@ fn index_scans_equal_datafusion_over_random_tables() {
     result.unwrap();
     let (compared, indexed) = (compared.get(), indexed.get());
     assert!(indexed * 3 > compared, "only {indexed} of {compared} statements used an index");
+    assert!(by_table.get() > 0, "no statement used an index table");
     let several = several.get();
     assert!(several > 0, "none of {compared} statements used several");
 }

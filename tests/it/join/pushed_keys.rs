@@ -362,6 +362,21 @@ async fn a_strategy_that_is_impossible_says_why() {
     assert!(!alone.contains("is not followed"), "{alone}");
 }
 
+/// Keys of floating-point numbers are expressions, since -0.0 equals 0.0.
+#[tokio::test(flavor = "multi_thread")]
+async fn float_keys_are_refused_once_and_with_their_reason() {
+    let store = tables(100, 500).await;
+    let engine = engine(&store, StoreCapabilities::sluice(), Scan::Auto).await;
+    rows(&engine, "SET sluice.join = 'bloom'").await;
+    let floats = "SELECT count(*) FROM b JOIN p ON CAST(b.k AS DOUBLE) = CAST(p.k AS DOUBLE)";
+    let query = engine.plan(floats).await.unwrap();
+    query.frame().clone().collect().await.unwrap();
+    let warnings = query.warnings();
+    assert!(warnings.len() == 1 && warnings[0].contains("keys of this type"), "{warnings:?}");
+    let plan = rows(&engine, &format!("EXPLAIN {floats}")).await.join("\n");
+    assert!(plan.contains("keys of this type") && !plan.contains("not columns of its"), "{plan}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn left_to_itself_it_sends_keys_that_pay() {
     let store = tables(100, 40_000).await;

@@ -57,7 +57,7 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
         return Err(Failure::Usage("there is nothing to predict; give a query with -c".to_owned()));
     };
     let file = args.output.as_deref().map(PartialFile::begin).transpose()?;
-    let engine = args.connect.connect().await?;
+    let engine = args.connect.connect().await?.with_table_sizes(std::mem::take(&mut args.size));
     let scenarios = scenarios(&engine, &args.what_if)?;
     let statements = script.statements();
     let mut all = Vec::new();
@@ -72,6 +72,10 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
                 return Err(script.failed((index, statements.len()), statement, failure));
             }
         }
+    }
+    if let [url, ..] = engine.unused_table_sizes()[..] {
+        return Err(Failure::new(format!("--size: no query scans {url}"))
+            .with_hint("Write the URL of the objects; that of a folder ends with a slash."));
     }
     if all.is_empty() {
         return Err(Failure::new("there is no query to predict")

@@ -242,8 +242,10 @@ impl<'a> Run<'a> {
             }
             Step::InTurn { children, begun } => match children.get(*begun) {
                 Some(child) => {
+                    let (child, is_next) = (*child, *begun > 0);
                     *begun += 1;
-                    self.events.after(0.0, Event::Begin(*child));
+                    let next = self.hardware.client.next_step.filter(|_| is_next);
+                    self.events.after(next.unwrap_or_default().as_secs_f64(), Event::Begin(child));
                 }
                 None => self.over(node),
             },

@@ -31,7 +31,7 @@ fn select(requests: u64) -> Phase {
         selects: Requests(requests),
         scanned: Bytes::gib(7),
         scanned_rows: Rows(60_000_000),
-        terms: 2.into(),
+        terms: 1.into(),
         returned: Bytes::kib(80),
         ..Phase::default()
     }

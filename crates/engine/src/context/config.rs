@@ -77,6 +77,9 @@ strategies! {
     Select = "select",
     /// Look matching records up in an index, if there is one, and fetch and filter only these.
     Index = "index",
+    /// Find records with S3 Select over the CSV index table of the PushdownDB paper, and fetch each with a GET. `auto`
+    /// never uses it.
+    IndexTable = "index_table",
 }
 
 strategies! {

@@ -16,6 +16,7 @@ use crate::catalog::url_tables::UrlTables;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::context::notes::Notes;
 use crate::engine::session;
+use crate::estimate::declared_sizes::DeclaredSizes;
 use crate::estimate::statistics::cache::StatisticsCache;
 use crate::store::endpoint_builder::EndpointBuilder;
 use crate::store::endpoints::Endpoints;
@@ -193,6 +194,17 @@ impl EngineBuilder {
         let builder = SessionStateBuilder::new_from_existing(state);
         let context = UrlTables::enable(builder, &catalogs);
         let analyzing = Arc::default();
-        Ok(Engine { context, endpoint, endpoints, notes, uploads, stores, catalogs, analyzing })
+        let sizes = DeclaredSizes::default();
+        Ok(Engine {
+            context,
+            endpoint,
+            endpoints,
+            notes,
+            uploads,
+            stores,
+            catalogs,
+            analyzing,
+            sizes,
+        })
     }
 }

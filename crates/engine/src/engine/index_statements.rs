@@ -15,6 +15,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use sluicegate_index::layout::LEAST_BYTES;
+pub use sluicegate_index::name::Kind;
 use sluicegate_index::name::{Name, Tag};
 
 use crate::Engine;
@@ -28,6 +29,7 @@ use crate::index::location::IndexRoot;
 use crate::index::lookup::{IndexIdentity, OpenIndex};
 use crate::index::rows::collect_rows;
 use crate::index::sort::RUN_BYTES;
+use crate::index::table::upload_table;
 use crate::scan::s3_scan::{as_adaptive_scan, as_index_scan, as_select_scan};
 use crate::store::ranges::REQUESTS;
 use crate::store::staging::StagingStores;
@@ -223,7 +225,9 @@ impl Indexes {
                 continue;
             };
             let state = match self.objects.get(&data).map(|data| self.state(&name, data)) {
-                Some(State::Fresh) if object.size < LEAST_BYTES => State::Damaged,
+                Some(State::Fresh) if name.kind() == Kind::Blocks && object.size < LEAST_BYTES => {
+                    State::Damaged
+                }
                 Some(state) => state,
                 None => State::Orphan,
             };
@@ -273,9 +277,12 @@ impl Indexes {
     pub async fn missing(
         &self,
         column: &Column,
+        kind: Kind,
         look: FreshnessCheck,
     ) -> crate::Result<UnindexedObjects> {
-        let about = |index: &Index| location::is_about(&index.name, column.name());
+        let about = |index: &Index| {
+            index.name.kind() == kind && location::is_about(&index.name, column.name())
+        };
         let (mut fresh, mut damaged) = (Vec::new(), 0);
         for index in self.listed().await?.into_iter().filter(about) {
             match index.state {
@@ -313,6 +320,7 @@ impl Indexes {
     pub async fn create(
         &self,
         column: &Column,
+        kind: Kind,
         objects: Vec<ObjectMeta>,
         advance: &ProgressFn,
     ) -> crate::Result<Vec<(Path, CreateOutcome)>> {
@@ -323,6 +331,7 @@ impl Indexes {
                 .iter()
                 .filter(|index| {
                     let same = index.data == object.location
+                        && index.name.kind() == kind
                         && location::is_about(&index.name, column.name());
                     same && matches!(index.state, State::Stale | State::FormerVersion)
                 })
@@ -330,7 +339,7 @@ impl Indexes {
                 .collect();
             let (this, column, advance) = (self.clone(), column.clone(), Arc::clone(advance));
             let created = SpawnedTask::spawn(async move {
-                let created = this.create_one(&column, &object, &advance).await;
+                let created = this.create_one(&column, kind, &object, &advance).await;
                 let place = || format!("{}, which is not indexed", this.url(&object.location));
                 let created =
                     created.map_err(|error| with_location(error, &place(), &column.schema))?;
@@ -349,6 +358,7 @@ impl Indexes {
     async fn create_one(
         &self,
         column: &Column,
+        kind: Kind,
         object: &ObjectMeta,
         advance: &ProgressFn,
     ) -> Result<CreateOutcome> {
@@ -362,10 +372,13 @@ impl Indexes {
         let registry = Arc::clone(&self.engine.runtime_env().object_store_registry);
         let stores = StagingStores::new(registry, Arc::clone(open.staging()));
         let to = stores.get_store(self.place.store.as_ref())?;
-        let name = location::name_of(column.name(), version, self.tag(column));
+        let name = location::name_of(column.name(), version, self.tag(column)).with_kind(kind);
         let path = location::path_in(&self.place.folder(&object.location), &name);
         let created = async {
             let advance = advance.as_ref();
+            if kind == Kind::Table {
+                return upload_table(column, object, (&from, &to), &path, advance).await;
+            }
             let collected = match self.format {
                 Format::Csv(_) | Format::JsonLines => {
                     collect_text(column, object, &from, RUN_BYTES, advance).await?
@@ -412,6 +425,10 @@ impl Indexes {
     }
 
     async fn check_freshness(&self, index: &Index, look: FreshnessCheck) -> Result<()> {
+        if index.name.kind() == Kind::Table {
+            // A table has no checksums; the scan checks the places that it reads.
+            return Ok(());
+        }
         let store = self.store(&self.place.store)?;
         let mut open = OpenIndex::open(store, (&index.object).into()).await?;
         if look == FreshnessCheck::Whole {

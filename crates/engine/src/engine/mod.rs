@@ -56,6 +56,7 @@ use crate::engine::builder::EngineBuilder;
 use crate::engine::explain::Explanation;
 use crate::engine::query::Query;
 use crate::engine::session::with_pushdown;
+use crate::estimate::declared_sizes::{DeclaredSizes, TableSize};
 use crate::engine::sql::{copied_columns, copy_round_trip, undeclared_keys};
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoint_builder::EndpointBuilder;
@@ -82,6 +83,8 @@ pub struct Engine {
     pub(crate) catalogs: Arc<dyn CatalogProviderList>,
     /// The bytes that the last ANALYZE TABLE has to read.
     pub(crate) analyzing: Arc<AtomicU64>,
+    /// The sizes of tables for EXPLAIN.
+    pub(crate) sizes: DeclaredSizes,
 }
 
 impl Engine {
@@ -277,6 +280,19 @@ impl Engine {
                 Err(undeclared_keys::undeclared_key_error(&self.context, sql, error).await)
             }
         }
+    }
+
+    /// Declares sizes of tables. From now on, [`Engine::explain`] predicts queries over tables of these sizes, whatever
+    /// their objects hold. Queries that run are not affected.
+    #[must_use]
+    pub fn with_table_sizes(self, sizes: Vec<TableSize>) -> Self {
+        Self { sizes: DeclaredSizes::new(sizes), ..self }
+    }
+
+    /// Returns the URLs of declared sizes that belong to no scan that was explained so far.
+    #[must_use]
+    pub fn unused_table_sizes(&self) -> Vec<&str> {
+        self.sizes.unused()
     }
 
     /// Returns whether a statement only defines a name or sets an option, such as `CREATE EXTERNAL TABLE`, `CREATE

@@ -7,9 +7,12 @@
 //! 3. [`demand`]: from files, statistics and plain shapes to requests, bytes and terms.
 //! 4. [`server_index`]: the demand of a store that answers statements by indexes itself.
 //!
+//! [`declared_sizes`] replaces the sizes of tables for EXPLAIN.
+//!
 //! Operators describe themselves by plain shapes such as [`GroupByShape`](demand::GroupByShape). This folder must not
 //! use `operators`, `optimizer`, `catalog` or `engine`.
 
+pub(crate) mod declared_sizes;
 pub mod demand;
 pub(crate) mod footer_statistics;
 pub(crate) mod server_index;

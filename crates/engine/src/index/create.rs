@@ -53,6 +53,20 @@ impl Column {
     }
 }
 
+/// Takes the records of a text in their order.
+pub trait RecordSink {
+    /// Adds records: their values, and the place of each.
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer places, or a temporary file cannot be written.
+    fn add(
+        &mut self,
+        values: &RecordBatch,
+        places: impl Iterator<Item = RecordLocation>,
+    ) -> Result<()>;
+}
+
 /// Collects the keys and places of the records of an object.
 #[derive(Debug)]
 pub struct Collector {
@@ -133,10 +147,20 @@ impl Collector {
     }
 }
 
+impl RecordSink for Collector {
+    fn add(
+        &mut self,
+        values: &RecordBatch,
+        places: impl Iterator<Item = RecordLocation>,
+    ) -> Result<()> {
+        Self::add(self, values, places)
+    }
+}
+
 /// Reads a text once and collects the keys and places of its records.
 #[derive(Debug)]
-pub struct TextCollector {
-    collector: Collector,
+pub struct TextCollector<S = Collector> {
+    collector: S,
     reader: TextReader,
     lines: Option<Lines>,
     /// Records that are not parsed yet.
@@ -150,11 +174,34 @@ impl TextCollector {
     ///
     /// If the objects are not text.
     pub fn new(column: &Column, run_bytes: usize) -> Result<Self> {
+        let lines = Lines::for_format(&column.format);
+        Ok(Self { lines, ..Self::into_sink(column, Collector::new(column, run_bytes))? })
+    }
+
+    /// Ends the object and returns its entries, sorted.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::feed`].
+    pub fn finish(mut self) -> Result<Collected> {
+        let lines = self.lines.take();
+        let mut collected = self.end()?.finish()?;
+        collected.lines = lines.and_then(|lines| lines.finish(collected.records));
+        Ok(collected)
+    }
+}
+
+impl<S: RecordSink> TextCollector<S> {
+    /// Creates a collector that gives the records to a sink.
+    pub(crate) fn into_sink(column: &Column, sink: S) -> Result<Self> {
         let reader = column.format.reader(&column.schema, column.position, BATCH_ROWS)?;
         let Some(reader) = reader else { return exec_err!("its records are no ranges of bytes") };
-        let collector = Collector::new(column, run_bytes);
-        let lines = Lines::for_format(&column.format);
-        Ok(Self { collector, reader, lines, found: VecDeque::new() })
+        Ok(Self { collector: sink, reader, lines: None, found: VecDeque::new() })
+    }
+
+    /// Returns the sink.
+    pub(crate) fn sink(&mut self) -> &mut S {
+        &mut self.collector
     }
 
     /// Reads the next bytes.
@@ -191,12 +238,8 @@ impl TextCollector {
         Ok(true)
     }
 
-    /// Ends the object and returns its entries, sorted.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::feed`].
-    pub fn finish(mut self) -> Result<Collected> {
+    /// Ends the object and returns the sink, which has all records.
+    pub(crate) fn end(mut self) -> Result<S> {
         let found = &mut self.found;
         self.reader.find_last(|record| found.push_back(record))?;
         self.reader.decode(&[])?;
@@ -204,9 +247,7 @@ impl TextCollector {
         if !self.found.is_empty() {
             return exec_err!("the records of the object are read in two different ways");
         }
-        let mut collected = self.collector.finish()?;
-        collected.lines = self.lines.and_then(|lines| lines.finish(collected.records));
-        Ok(collected)
+        Ok(self.collector)
     }
 }
 

@@ -17,7 +17,7 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use sluicegate_costmodel::{Bytes, Objective, Phase, Requests, Steps, predict};
 use sluicegate_index::layout::TopMessage;
-use sluicegate_index::name::{Name, Tag};
+use sluicegate_index::name::{Kind, Name, Tag};
 
 use super::key;
 use super::location;
@@ -40,6 +40,10 @@ pub struct FileIndexes {
     fresh: Vec<FileIndex>,
     /// Columns that have an index of another version of the file, or of another format.
     stale: Vec<usize>,
+    /// The index tables that are fresh by their name.
+    tables: Vec<FileIndex>,
+    /// Columns that have an index table of another version of the file, or of another format.
+    stale_tables: Vec<usize>,
     /// Columns that have an index of a former version of this program.
     former: Vec<usize>,
     /// The reason if the indexes could not be listed.
@@ -76,6 +80,24 @@ impl FileIndexes {
         self.fresh.iter().find(|index| index.column == column)
     }
 
+    /// Returns the fresh index tables of the file.
+    #[must_use]
+    pub fn tables(&self) -> &[FileIndex] {
+        &self.tables
+    }
+
+    /// Returns the fresh index table of a column.
+    #[must_use]
+    pub fn table_for(&self, column: usize) -> Option<&FileIndex> {
+        self.tables.iter().find(|index| index.column == column)
+    }
+
+    /// Returns true if a column has only an index table that is not fresh.
+    #[must_use]
+    pub fn is_table_stale(&self, column: usize) -> bool {
+        self.table_for(column).is_none() && self.stale_tables.contains(&column)
+    }
+
     /// Returns the reason if the indexes could not be listed.
     #[must_use]
     pub fn unlisted(&self) -> Option<&str> {
@@ -109,7 +131,7 @@ impl ExpectedListing {
 
     fn keep(&self, state: &dyn Session, folder: Option<Path>) {
         // A session that does not use indexes changes nothing.
-        if matches!(start_listing(state), Scan::Index | Scan::Auto) {
+        if matches!(start_listing(state), Scan::Index | Scan::IndexTable | Scan::Auto) {
             *self.known() = folder.map(|folder| (start_listing(state), folder));
         }
     }
@@ -216,7 +238,7 @@ fn expects_indexes(
     let ours = SluiceOptions::from_options(options);
     let endpoint = Endpoints::from_options(options).and_then(|all| all.serving(store))?;
     let wanted = match ours.scan {
-        Scan::Index => true,
+        Scan::Index | Scan::IndexTable => true,
         Scan::Auto => may_have_indexes(objects, &endpoint, ours.objective.into()),
         Scan::Get | Scan::Select => false,
     };
@@ -308,7 +330,16 @@ impl FreshIndexes {
                     columns.iter().filter(|(_, column, ..)| location::is_about(name, column))
                 {
                     let of_file = version.is_some_and(|version| name.is_of_version(version));
-                    if of_file && name.is_of_format(*tag) {
+                    let is_fresh = of_file && name.is_of_format(*tag);
+                    if name.kind() == Kind::Table {
+                        let (column, object) = (*column, object.into());
+                        match is_fresh {
+                            true => {
+                                indexes.tables.push(FileIndex { column, object, sample: None });
+                            }
+                            false => indexes.stale_tables.push(column),
+                        }
+                    } else if is_fresh {
                         let (column, object) = (*column, object.into());
                         indexes.fresh.push(FileIndex { column, object, sample: None });
                     } else if of_file && format.is_former(*column, type_name, name) {

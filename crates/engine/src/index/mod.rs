@@ -22,6 +22,7 @@
 //! | [`rows`] | the rows of a Parquet object, and the cost of reading some of them |
 //! | [`create`] | an index object from a data object, in one pass |
 //! | [`sort`] | sorting more entries than memory holds |
+//! | [`table`] | the index table of PushdownDB, as CSV that S3 Select reads |
 //! | [`cover`] | the check that records follow each other without a gap |
 //!
 //! The layout of index objects is a crate of its own, `sluicegate-index`. The folder `text` finds the records of CSV
@@ -52,3 +53,4 @@ pub mod rows;
 pub mod scale;
 pub mod scan;
 pub mod sort;
+pub mod table;

@@ -46,8 +46,8 @@ impl fmt::Display for WithinRecord {
 impl std::error::Error for WithinRecord {}
 
 impl Borders {
-    /// Creates the check for an object of the given format and size. The ranges must be in order and must not touch
-    /// each other; empty ranges are dropped.
+    /// Creates the check for an object of the given format and size. The ranges must be in order and must not overlap;
+    /// empty ranges are dropped.
     #[must_use]
     pub fn new(format: &Format, size: u64, ranges: Vec<Range<u64>>) -> Self {
         let (ends, header) = match format {

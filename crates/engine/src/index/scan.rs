@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use chrono::DateTime;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{
     DataFusionError, Result, exec_datafusion_err, exec_err, internal_datafusion_err, internal_err,
@@ -23,7 +24,7 @@ use datafusion::physical_plan::metrics::{
 };
 use futures::future::join_all;
 use futures::{StreamExt, TryStreamExt};
-use object_store::ObjectStore;
+use object_store::{ObjectMeta, ObjectStore};
 use parquet::arrow::arrow_reader::RowSelection;
 use sluicegate_index::layout::RecordLocation;
 use sluicegate_index::ranges::coalesced;
@@ -42,6 +43,7 @@ use crate::index::key;
 use crate::index::lookup::{IndexIdentity, IndexObject, OpenIndex};
 use crate::index::read_plan::ReadPlan;
 use crate::index::rows::selection;
+use crate::index::table;
 use crate::pushdown::float_bounds::distrusting;
 use crate::store::endpoints::Endpoints;
 use crate::store::multi_range_get::{Fetch, ManyRanges, RangesRead};
@@ -65,6 +67,8 @@ pub struct IndexLookup {
     pub reading: ReadPlan,
     /// The bucket of the index objects.
     pub store: ObjectStoreUrl,
+    /// The scan of index tables by S3 Select, if such tables are used instead of indexes. It returns places.
+    pub table: Option<Arc<FileScanConfig>>,
 }
 
 /// The look-up in the indexes of one column.
@@ -105,6 +109,8 @@ struct Bound {
     context: Arc<TaskContext>,
     notes: Option<Arc<Notes>>,
     counters: Option<Arc<Counters>>,
+    /// The scan of index tables, with its own run-time state.
+    table: Option<Arc<dyn FileSource>>,
 }
 
 impl IndexedSource {
@@ -157,7 +163,12 @@ impl IndexedSource {
     /// # Errors
     ///
     /// If the task has no store for the bucket of the indexes.
-    pub(crate) fn bound(&self, data: &ObjectStoreUrl, context: &Arc<TaskContext>) -> Result<Self> {
+    pub(crate) fn bound(
+        &self,
+        data: &ObjectStoreUrl,
+        table: Option<Arc<dyn FileSource>>,
+        context: &Arc<TaskContext>,
+    ) -> Result<Self> {
         let config = context.session_config();
         let endpoint =
             Endpoints::from_options(config.options()).and_then(|endpoints| endpoints.serving(data));
@@ -165,6 +176,7 @@ impl IndexedSource {
             indexes: context.runtime_env().object_store(&self.asked.store)?,
             context: Arc::clone(context),
             notes: config.get_extension::<Notes>(),
+            table,
             counters: endpoint.map(|endpoint| QueryCounters::of_task(context, &endpoint)),
         };
         Ok(Self { bound: Some(bound), ..self.clone() })
@@ -230,12 +242,19 @@ impl FileSource for IndexedSource {
         self.inner.fmt_extra(t, f)?;
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                let first = match self.asked.table {
+                    Some(_) => ", index_table=",
+                    None => ", index=",
+                };
                 for (number, wanted) in self.wanted.iter().enumerate() {
-                    let before = if number == 0 { ", index=" } else { " and " };
+                    let before = if number == 0 { first } else { " and " };
                     let filter = &self.asked.columns[number].filter;
                     write!(f, "{before}{} by {filter}", wanted.name)?;
                 }
                 let ReadPlan { gap, ranges_per_request, .. } = self.asked.reading;
+                if self.asked.table.is_some() {
+                    return write!(f, ", one GET per row");
+                }
                 write!(f, ", gap={gap}")?;
                 match ranges_per_request {
                     0 | 1 => Ok(()),
@@ -370,6 +389,9 @@ enum LookupOutcome {
 impl Shared {
     /// Looks up a file in its indexes. An error in an index is never fatal: the file can be read without it.
     async fn find(&self, file: &PartitionedFile) -> LookupOutcome {
+        if let Some(table) = &self.bound.table {
+            return self.find_in_table(file, table).await;
+        }
         let known = file.extension::<FileIndexes>();
         let of = |wanted: &KeyRanges| Some(known?.for_column(wanted.column)?.object.clone());
         let objects = self.source.wanted.iter().filter_map(|wanted| Some((wanted, of(wanted)?)));
@@ -403,6 +425,62 @@ impl Shared {
             self.metrics.opened(index);
         }
         found
+    }
+
+    /// Looks up a file in its index table.
+    async fn find_in_table(
+        &self,
+        file: &PartitionedFile,
+        table: &Arc<dyn FileSource>,
+    ) -> LookupOutcome {
+        let wanted = self.source.wanted.first();
+        let known = file.extension::<FileIndexes>();
+        let found = wanted.and_then(|wanted| Some((wanted, known?.table_for(wanted.column)?)));
+        let Some((wanted, index)) = found else {
+            self.metrics.whole.add(1);
+            return LookupOutcome::NoIndex;
+        };
+        match self.places(file, table, &index.object).await {
+            Ok(found) => {
+                self.metrics.records.add(found.len());
+                LookupOutcome::Records(found)
+            }
+            Err(why) => {
+                self.distrust(file, wanted, why);
+                LookupOutcome::NoIndex
+            }
+        }
+    }
+
+    /// Selects the places of records from an index table.
+    async fn places(
+        &self,
+        file: &PartitionedFile,
+        table: &Arc<dyn FileSource>,
+        object: &IndexObject,
+    ) -> Result<Vec<RecordLocation>> {
+        let mut found = Vec::new();
+        if object.size == 0 {
+            return Ok(found);
+        }
+        self.metrics.index_requests.add(1);
+        let listed = PartitionedFile::from(ObjectMeta {
+            location: object.path.clone(),
+            last_modified: DateTime::UNIX_EPOCH,
+            size: object.size,
+            e_tag: object.e_tag.clone(),
+            version: None,
+        });
+        let store = Arc::clone(&self.bound.indexes);
+        let opener = table.create_file_opener(store, &self.config, self.partition)?;
+        let mut rows = opener.open(listed)?.await?;
+        while let Some(batch) = rows.try_next().await? {
+            found.extend(table::places(&batch, file.object_meta.size)?);
+        }
+        // The store returns rows in their order; a merged answer may not.
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
     }
 
     /// Counts and notes that an index is not used.
@@ -504,7 +582,11 @@ impl Shared {
             reading = reading.one_by_one();
         }
         let size = file.object_meta.size;
-        let ranges = coalesced(records, reading.gap);
+        let is_table = self.bound.table.is_some();
+        let ranges = match is_table {
+            true => records.iter().map(|it| it.first..it.first + it.bytes).collect(),
+            false => coalesced(records, reading.gap),
+        };
         if ranges.is_empty() {
             return Ok(futures::stream::empty().boxed());
         }
@@ -512,7 +594,7 @@ impl Shared {
         let count = ranges.len() as f64;
         let weight =
             reading.weight(reading.requests(count, bytes), bytes + reading.overhead(count));
-        if weight > reading.weight(1.0, size as f64) {
+        if !is_table && weight > reading.weight(1.0, size as f64) {
             self.metrics.whole.add(1);
             return self.whole(file);
         }

@@ -13,6 +13,7 @@ use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
 use sluicegate_s3select::byteranges::MAX_RANGES;
 
 use super::choose::Plan;
+use super::index_table;
 use crate::context::choice::Reason;
 use crate::context::config::{Scan, SluiceOptions};
 use crate::index::discovery::FileIndexes;
@@ -89,6 +90,9 @@ fn strategy(
     options: &ConfigOptions,
     build: impl FnOnce(IndexLookup) -> Result<Result<Plan, Reason>>,
 ) -> Result<Option<Strategy<Plan>>> {
+    if SluiceOptions::from_options(options).scan == Scan::IndexTable {
+        return index_table::strategy(config, filters, options, build).map(Some);
+    }
     let offer = match best(config, filters, endpoint, options)? {
         Ok(best) => build(best.asked)?.map(|build| StrategyPlan {
             steps: best.steps,
@@ -242,7 +246,7 @@ fn best(
     let columns = columns.join(" and ");
     let statement = format!("{columns} (gaps of up to {gap}{several}{without}{share})");
     let columns = used.iter().map(|one| one.asked.clone()).collect();
-    let asked = IndexLookup { columns, reading, store: place.store };
+    let asked = IndexLookup { columns, reading, store: place.store, table: None };
     Ok(Ok(Best { asked, steps, statement }))
 }
 
@@ -254,7 +258,7 @@ struct Candidate<'a> {
     asked: ColumnLookup,
 }
 
-fn fresh_indexes(
+pub(super) fn fresh_indexes(
     config: &FileScanConfig,
 ) -> impl Iterator<Item = (&PartitionedFile, Option<&FileIndexes>)> {
     let files = config.file_groups.iter().flat_map(FileGroup::iter);

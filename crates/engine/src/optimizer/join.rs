@@ -12,6 +12,7 @@ use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use super::adaptive::keep_open;
 use super::choose::{EndpointChoice, Plan};
 use super::index::{INDEX, instead_of_select};
+use super::index_table::INDEX_TABLE;
 use super::key_paths::{JoinedScan, KeyPaths};
 use super::scan::{fetched, filters_locally, only_get, reason_against};
 use super::select_scan::of_bucket;
@@ -68,7 +69,7 @@ pub(super) fn question(
     };
     let no_bloom = no_bloom(source, joined);
     let bloom = if joined.keys.is_empty() {
-        Err(joined.side.without_keys())
+        Err(paths.without_keys(joined))
     } else {
         let asked = expected(source, joined, paths, no_bloom.is_none(), options);
         let with_keys = asked.apply_to(demand);
@@ -156,6 +157,10 @@ pub(super) fn note_unfollowed(plan: &Plan, paths: &KeyPaths, options: &ConfigOpt
     if SluiceOptions::from_options(options).join != Join::Bloom {
         return;
     }
+    // A query that runs warns once, and names the table.
+    if !Journal::explains(options) && paths.are_refused_at_run_time() {
+        return;
+    }
     let without_keys = || {
         let has_one =
             plan.exists(|node| Ok(node.is::<NestedLoopJoinExec>() || node.is::<CrossJoinExec>()));
@@ -179,7 +184,8 @@ fn only_baseline(
 ) -> Result<Option<EndpointChoice>> {
     let chosen = SluiceOptions::from_options(options);
     // The choice of the scan reports why there is no index.
-    let by_index = chosen.join == Join::Auto && chosen.scan == Scan::Index;
+    let by_index =
+        chosen.join == Join::Auto && matches!(chosen.scan, Scan::Index | Scan::IndexTable);
     let forced = forced(&chosen, joined).filter(|_| !by_index);
     let (Some(forced), Some((config, endpoint))) = (forced, of_bucket(node, options)) else {
         return Ok(None);
@@ -206,9 +212,10 @@ fn forced(options: &SluiceOptions, joined: &JoinedScan) -> Option<ForcedStrategy
             let setting = "sluice.scan = 'select'".to_owned();
             return Some(ForcedStrategy { setting, strategies: vec![BLOOM, FILTERED] });
         }
-        (Join::Auto, Scan::Index) => {
-            let setting = "sluice.scan = 'index'".to_owned();
-            return Some(ForcedStrategy { setting, strategies: vec![INDEX] });
+        (Join::Auto, Scan::Index | Scan::IndexTable) => {
+            let strategy = if options.scan == Scan::Index { INDEX } else { INDEX_TABLE };
+            let setting = format!("sluice.scan = '{strategy}'");
+            return Some(ForcedStrategy { setting, strategies: vec![strategy] });
         }
         (Join::Auto, _) => return None,
         (Join::Baseline, _) => vec![BASELINE],

@@ -64,9 +64,12 @@ pub(super) enum Side {
     Probe,
 }
 
+/// The reason why keys of floating-point types are not sent.
+const FLOAT_KEYS: &str = "the store cannot be asked about keys of this type or expression";
+
 impl Side {
     /// Returns the reason why no keys arrive on this side.
-    pub(super) fn without_keys(self) -> Reason {
+    fn without_keys(self) -> Reason {
         Reason::from(match self {
             Self::Build => "it is on the build side of its join, whose keys go to the other side",
             Self::Kept => "its join also keeps rows without a partner",
@@ -195,9 +198,32 @@ impl KeyPaths {
     /// Returns the reason why no scan of the plan gets keys although it has joins. Returns `None` if some scan gets
     /// keys, or if no join is over scans.
     pub(super) fn no_path_reason(&self) -> Option<Reason> {
+        if self.are_refused_at_run_time() {
+            return Some(Reason::from(FLOAT_KEYS));
+        }
         let stands = |side: &Side| self.scans.values().any(|joined| joined.side == *side);
         let side = [Side::Kept, Side::Probe, Side::Build].into_iter().find(stands);
         side.filter(|_| !self.reach_any()).map(Side::without_keys)
+    }
+
+    /// Returns true if a join has keys of a floating-point type. Their zeros are made equal before they are compared, so
+    /// they are expressions, which reach no scan.
+    fn has_float_keys(&self) -> bool {
+        self.joins.iter().flat_map(|join| &join.types).any(DataType::is_floating)
+    }
+
+    /// Returns the reason why no keys reach a scan.
+    pub(super) fn without_keys(&self, joined: &JoinedScan) -> Reason {
+        match joined.side {
+            Side::Probe if self.has_float_keys() => Reason::from(FLOAT_KEYS),
+            side => side.without_keys(),
+        }
+    }
+
+    /// Returns true if the reason why no keys reach a scan is also found when the query runs.
+    pub(super) fn are_refused_at_run_time(&self) -> bool {
+        let is_probe = |joined: &JoinedScan| joined.side == Side::Probe;
+        self.has_float_keys() && !self.reach_any() && self.scans.values().any(is_probe)
     }
 
     /// Returns the joins' keys and the side of a scan; `None` if no join is above it.

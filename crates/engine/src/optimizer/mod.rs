@@ -2,6 +2,7 @@
 //!
 //! | rule | place | reason |
 //! |---|---|---|
+//! | [`ApplyDeclaredSizes`] | first | all other rules use the declared sizes |
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
 //! | [`PruneFiles`] | after it | our source has its filters |
 //! | DataFusion's [`ProjectionPushdown`](datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown), once more | next | columns that only pushed-down filters read are neither requested nor predicted |
@@ -15,8 +16,8 @@
 //!
 //! Read `choose.rs` first. An operator with a choice has a line there and a file that offers its strategies:
 //! `scan.rs`, `aggregate.rs`, `group_by.rs` and `top_k.rs`. `join.rs` decides about scans below joins and comes
-//! before them; `key_paths.rs` and `equal_keys.rs` find the scans that keys of joins reach. `index.rs` is a strategy
-//! of scans. `adaptive.rs` keeps two strategies of a scan open until run time. No other rule replaces a plan by a
+//! before them; `key_paths.rs` and `equal_keys.rs` find the scans that keys of joins reach. `index.rs` and
+//! `index_table.rs` are strategies of scans. `adaptive.rs` keeps two strategies of a scan open until run time. No other rule replaces a plan by a
 //! cheaper one.
 //!
 //! This folder must not use the catalog or the folder `engine`, and it sends no requests.
@@ -25,10 +26,12 @@ mod adaptive;
 mod aggregate;
 mod choose;
 mod clear_names;
+mod declared_sizes;
 mod equal_keys;
 mod float_bounds;
 mod group_by;
 mod index;
+mod index_table;
 mod join;
 mod join_keys;
 mod key_paths;
@@ -51,6 +54,7 @@ use sluicegate_guards::projection_pushdown;
 
 pub(crate) use self::choose::Choose;
 pub(crate) use self::clear_names::ClearNames;
+pub(crate) use self::declared_sizes::ApplyDeclaredSizes;
 pub(crate) use self::float_bounds::FloatBounds;
 pub(crate) use self::join_keys::JoinKeys;
 pub(crate) use self::prune_files::PruneFiles;
@@ -100,6 +104,7 @@ pub(crate) fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     ];
     rules.splice(at + 1..at + 1, after);
     rules.insert(at, Arc::new(ClearNames::Add));
+    rules.insert(0, Arc::new(ApplyDeclaredSizes));
     rules.push(Arc::new(StagedWrites));
     Ok(rules)
 }

@@ -12,6 +12,7 @@ use sluicegate_s3select::capabilities::Exactness;
 use super::adaptive::keep_open;
 use super::choose::{EndpointChoice, Plan};
 use super::index::{INDEX, instead_of_get, instead_of_select};
+use super::index_table::INDEX_TABLE;
 use super::join::expected_of_scan;
 use super::key_paths::KeyPaths;
 use super::select_scan::{of_bucket, propose};
@@ -69,6 +70,7 @@ pub(super) fn question(
         Scan::Get => Some(GET),
         Scan::Select => Some(SELECT),
         Scan::Index => Some(INDEX),
+        Scan::IndexTable => Some(INDEX_TABLE),
     };
     let forced = forced.map(|strategy| ForcedStrategy {
         setting: format!("sluice.scan = '{scan}'"),

@@ -9,6 +9,9 @@ use sluicegate_s3select::dialect::ast::{
 /// `SUBSTRING`.
 pub const BLOOM_CONTAINS: u32 = 6;
 
+/// The time to read and compile an aggregate of one group, in constants of a list: 12 µs where a constant takes 0.8 µs.
+pub const CONSTANTS_OF_A_CASE: u64 = 15;
+
 /// Returns the work of a statement's filter per row: comparisons, conversions, arithmetic, CASE and Bloom filters.
 /// With `passing`, the share of rows that pass, operands behind AND and OR count for the rows that reach them.
 /// Without it they count for all rows.
@@ -222,10 +225,16 @@ fn casts<'a>(expr: &'a Expr, known: &mut Vec<&'a Expr>) -> Terms {
     }
 }
 
-/// Returns the number of constants in the lists of a statement's filter, which the store parses before the first row.
+/// Returns the number of constants that the store reads before the first row: those in the lists of the filter, and
+/// for each aggregate of one group [`CONSTANTS_OF_A_CASE`].
 #[must_use]
 pub fn constants(query: &Query) -> u64 {
-    query.filter.as_ref().map_or(0, in_lists)
+    let items = match &query.projection {
+        Projection::Star => &[],
+        Projection::Items(items) => items.as_slice(),
+    };
+    let cases = items.iter().filter(|item| GroupAggregate::from_expr(&item.expr).is_some()).count();
+    query.filter.as_ref().map_or(0, in_lists) + CONSTANTS_OF_A_CASE * cases as u64
 }
 
 /// Returns the number of constants in the lists of a condition.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics, internal_datafusion_err};
+use datafusion::common::{DataFusionError, Result, Statistics, internal_datafusion_err};
 use datafusion::datasource::physical_plan::{
     FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
 };
@@ -68,7 +68,15 @@ impl S3Scan {
     ) -> Result<Arc<dyn FileSource>> {
         let source = self.config.file_source();
         if let Some(indexed) = source.downcast_ref::<IndexedSource>() {
-            return Ok(Arc::new(indexed.bound(&self.config.object_store_url, context)?));
+            let table = indexed.lookup().table.as_ref().map(|table| {
+                let source = table.file_source().downcast_ref::<S3SelectSource>();
+                let source = source
+                    .ok_or_else(|| internal_datafusion_err!("index tables without a statement"))?;
+                let bound = BoundSource::new(source, None, table, context)?;
+                Ok::<_, DataFusionError>(Arc::new(bound) as Arc<dyn FileSource>)
+            });
+            let data = &self.config.object_store_url;
+            return Ok(Arc::new(indexed.bound(data, table.transpose()?, context)?));
         }
         if let Some(turning) = source.downcast_ref::<AdaptiveSource>() {
             let select = BoundSource::new(turning.select(), None, &self.config, context)?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::fold::NoColumns;
 use super::text::{ConstantText, is_comparison};
 use super::{
-    ColumnRef, Constant, IgnoredInEq, Machine, Node, NodeId, Op, Program, Reads, Set, arithmetic,
-    call, cast, choose, function,
+    Aggregates, ColumnRef, Constant, IgnoredInEq, Machine, Node, NodeId, Op, Program, Reads, Set,
+    arithmetic, call, cast, choose, function,
 };
 use crate::batch::{Column, Schema};
 use crate::vector::Kind;
@@ -25,8 +25,8 @@ pub(crate) struct Compiler<'a> {
     schema: &'a mut dyn Schema,
     from: &'a From,
     now: Timestamp,
-    /// The aggregate functions and keys of GROUP BY, whose results are this program's columns, in their order.
-    given: &'a [Expr],
+    /// The aggregate functions and the keys of GROUP BY, whose results are this program's columns, in this order.
+    given: Option<(&'a Aggregates, &'a [Expr])>,
 }
 
 impl<'a> Compiler<'a> {
@@ -39,13 +39,20 @@ impl<'a> Compiler<'a> {
             schema,
             from,
             now,
-            given: &[],
+            given: None,
         }
     }
 
     /// Compiles expressions over the results of aggregate functions and keys of GROUP BY.
-    pub(crate) fn over(self, given: &'a [Expr]) -> Self {
-        Self { given, ..self }
+    pub(crate) fn over(self, aggregates: &'a Aggregates, keys: &'a [Expr]) -> Self {
+        Self { given: Some((aggregates, keys)), ..self }
+    }
+
+    /// Returns the column of this program that holds the results of an expression.
+    fn given(&self, expr: &Expr) -> Option<usize> {
+        let (aggregates, keys) = self.given?;
+        let key = || Some(aggregates.calls().len() + keys.iter().position(|key| key == expr)?);
+        aggregates.place(expr).or_else(key)
     }
 
     /// Returns the program compiled so far.
@@ -74,7 +81,7 @@ impl<'a> Compiler<'a> {
 
     /// Compiles a scalar expression.
     pub(crate) fn compile(&mut self, expr: &Expr) -> Result<NodeId, SelectError> {
-        if let Some(index) = self.given.iter().position(|given| given == expr) {
+        if let Some(index) = self.given(expr) {
             let name = "a result".into();
             return Ok(self.add(Op::Column(ColumnRef { index, name }), Kind::Dynamic));
         }

@@ -26,7 +26,7 @@ mod text;
 mod text_budget;
 mod trim;
 
-pub(crate) use aggregates::aggregates_of;
+pub(crate) use aggregates::Aggregates;
 pub(crate) use compile::Compiler;
 pub(crate) use conditions::Condition;
 pub(crate) use machine::{Machine, Values};

@@ -69,6 +69,9 @@ impl Encoder<'_> {
         let get = source.inner().clone();
         let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
         let asked = source.lookup();
+        if asked.table.is_some() {
+            return plan_err!("a scan by an index table runs on one machine");
+        }
         let column = |asked: &ColumnLookup| {
             let objects = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| {
                 let indexes = file.extension::<FileIndexes>();
@@ -127,7 +130,7 @@ impl Decoder<'_> {
         let store = ObjectStoreUrl::parse(&message.store)?;
         let IndexMessage { request, ranges_per_request, gap, .. } = *message;
         let reading = ReadPlan { request, ranges_per_request, gap };
-        let asked = IndexLookup { columns, reading, store };
+        let asked = IndexLookup { columns, reading, store, table: None };
         let mut of_files = of_files.into_iter();
         let indexed = |group: &FileGroup| {
             let mut files = group.clone().into_inner();

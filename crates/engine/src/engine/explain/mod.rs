@@ -102,6 +102,7 @@ pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> 
     let counters = Arc::new(QueryCounters::default());
     let session = engine.session_of(&counters, &journal)?;
     let mut state = session.state();
+    state.config_mut().options_mut().extensions.insert(engine.sizes.clone());
     let analyze = Analyze::parse(text)?;
     if analyze.is_some() {
         // ANALYZE TABLE fetches whole objects.

@@ -18,7 +18,7 @@ use super::{AGGREGATE_BYTES, looking_up};
 use crate::context::config::{GroupBy, SluiceOptions};
 use crate::estimate::server_index::ServerIndexScan;
 use crate::estimate::statistics::distinct_of;
-use crate::pushdown::terms::{items, terms};
+use crate::pushdown::terms::{CONSTANTS_OF_A_CASE, items, terms};
 use crate::scan::s3_select::S3SelectSource;
 
 /// Number of groups assumed without statistics.
@@ -387,10 +387,13 @@ impl GroupByDemand {
             .select_phase("groups");
         }
         let columns = groups as f64 * self.width as f64 + 1.0;
+        let cases = self.items.cases * groups as f64;
         ScanDemand {
             answer: self.answer,
             // Keys and values are computed once for all groups.
-            items: Terms { cases: self.items.cases * groups as f64, ..self.items },
+            items: Terms { cases, ..self.items },
+            // Each statement is read once, however few rows it scans.
+            constants: CONSTANTS_OF_A_CASE.saturating_mul(cases.ceil() as u64),
             selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
             columns: columns as u32,
             bytes_per_returned_row: columns * AGGREGATE_BYTES,

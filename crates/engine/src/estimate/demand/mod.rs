@@ -16,6 +16,7 @@ mod local_evaluation;
 mod scan_estimates;
 mod table;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::common::Result;
@@ -24,6 +25,7 @@ use datafusion::common::stats::Precision;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{AnswerFormat, Requests, Rows, ScanDemand, Terms, TopKDemand};
 use sluicegate_s3select::request::OutputSerialization;
@@ -40,6 +42,7 @@ pub(crate) use crate::pushdown::terms::conditions;
 pub use crate::pushdown::terms::{BLOOM_CONTAINS, constants, items, terms};
 use crate::scan::s3_scan::as_select_scan;
 use crate::scan::s3_select::S3SelectSource;
+use crate::store::endpoints::Endpoints;
 use crate::text::record_limit::DEFAULT_RECORD_BYTES;
 
 /// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
@@ -104,17 +107,40 @@ fn looking_up(demand: ScanDemand, inside: Option<&ServerIndexScan>) -> ScanDeman
 /// Returns the number of files and file parts that the scan at the bottom of a plan opens, each with one request, and
 /// the number of partitions that do so.
 fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<(Requests, usize)> {
-    let groups = split(plan, options)?.map(|config| config.file_groups).unwrap_or_default();
-    let files = groups.iter().map(|group| group.len() as u64).sum();
-    Ok((Requests(files), partitions(&groups, Some(options))))
+    let Some(config) = split(plan, options)? else { return Ok((Requests(0), 1)) };
+    let files = config.file_groups.iter().map(|group| group.len() as u64).sum();
+    Ok((Requests(files), partitions(&config, Some(options))))
 }
 
-/// Returns the number of partitions that read such files. As long as each partition has one file only, more files
-/// would use more partitions.
-fn partitions(groups: &[FileGroup], options: Option<&ConfigOptions>) -> usize {
+/// Returns the number of partitions that read the files of a scan. As long as each partition has one file only, more
+/// files would use more partitions.
+fn partitions(config: &FileScanConfig, options: Option<&ConfigOptions>) -> usize {
+    let groups = &config.file_groups;
+    if let Some(elsewhere) = options.and_then(|it| elsewhere(&config.object_store_url, it)) {
+        return elsewhere.min(groups.iter().map(FileGroup::len).sum()).max(1);
+    }
     let alone = groups.iter().all(|group| group.len() <= 1);
     let most = options.map_or(1, |options| options.execution.target_partitions);
     if alone { groups.len().max(most) } else { groups.len() }.max(1)
+}
+
+/// Returns the number of statements in flight for a scan of these files.
+pub(crate) fn statements_at_once(config: &FileScanConfig, options: &ConfigOptions) -> Requests {
+    at_once(partitions(config, Some(options)))
+}
+
+/// Returns the number of partitions of the machine that the store's profile is about, if it is another one than this.
+fn elsewhere(url: &ObjectStoreUrl, options: &ConfigOptions) -> Option<usize> {
+    let endpoint = Endpoints::from_options(options)?.serving(url)?;
+    usize::try_from(endpoint.hardware.client.partitions?.get()).ok()
+}
+
+/// Returns the options with the number of partitions of the machine that predictions are about.
+fn of_machine<'a>(url: &ObjectStoreUrl, options: &'a ConfigOptions) -> Cow<'a, ConfigOptions> {
+    let Some(partitions) = elsewhere(url, options) else { return Cow::Borrowed(options) };
+    let mut options = options.clone();
+    options.execution.target_partitions = partitions;
+    Cow::Owned(options)
 }
 
 /// Returns the number of statements in flight for so many partitions. Each partition sends the next statement while
@@ -137,6 +163,7 @@ fn split(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Optio
         source.downcast_ref::<FileScanConfig>().cloned()
     };
     let Some(whole) = config(scan) else { return Ok(None) };
+    let options = &*of_machine(&whole.object_store_url, options);
     // DataFusion does not split a scan that is known to be a single batch.
     let tiny = matches!(whole.statistics().num_rows, Precision::Exact(rows)
         if rows <= options.execution.batch_size.get());

@@ -88,7 +88,7 @@ impl<'a> Table<'a> {
         let known = known.and_then(|options| TableStatistics::for_scan(config, options));
         let stored = options.filter(|_| style == ColumnStyle::Named);
         let stored = stored.and_then(|options| ScanLayouts::for_scan(config, filter, options));
-        let partitions = partitions(&config.file_groups, options);
+        let partitions = partitions(config, options);
         Self {
             schema,
             style,

@@ -18,6 +18,7 @@ use super::ObjectStatistics;
 use super::cache::StatisticsCache;
 use super::footer_values::footer_values;
 use super::row_group_bounds::RowGroupBounds;
+use crate::estimate::declared_sizes::actual_object;
 use crate::store::endpoints::Endpoints;
 
 /// The most bytes of all layouts. Beyond, all are dropped, and their columns are estimated.
@@ -176,7 +177,7 @@ impl ScanLayouts {
         for file in config.file_groups.iter().flat_map(|group| group.files()) {
             let bytes = file.effective_size() as f64;
             found.all_bytes += bytes;
-            let layout = known.get(&file.object_meta).filter(|it| it.columns == columns);
+            let layout = known.get(actual_object(file)).filter(|it| it.columns == columns);
             if let Some(layout) = layout {
                 let part = bytes / (file.object_meta.size as f64).max(1.0);
                 let kept = match &predicate {

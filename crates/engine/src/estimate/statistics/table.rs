@@ -26,6 +26,7 @@ use super::sample::{OBJECTS, Sampling};
 use super::sketch::Sketch;
 use super::{CLUSTERED, ColumnStatistics, ObjectStatistics, Origin, StatisticsKey};
 use crate::context::notes::Notes;
+use crate::estimate::declared_sizes::actual_object;
 use crate::index::location::e_tag;
 use crate::index::scan::IndexedSource;
 use crate::scan::adaptive::AdaptiveSource;
@@ -315,7 +316,7 @@ fn default_record_bytes(schema: &SchemaRef) -> f64 {
 }
 
 fn files(config: &FileScanConfig) -> impl Iterator<Item = &ObjectMeta> {
-    config.file_groups.iter().flat_map(FileGroup::iter).map(|file| &file.object_meta)
+    config.file_groups.iter().flat_map(FileGroup::iter).map(actual_object)
 }
 
 /// The objects of a scan with their versions.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluicegate_evaluator::ObjectSource as _;
 use sluicegate_index::layout::{FormatMessage, LEAST_BYTES, LinesMessage, TRAILER, TopMessage};
-use sluicegate_index::name::{FOLDER, Name, Tag};
+use sluicegate_index::name::{FOLDER, Kind, Name, Tag};
 use sluicegate_index::statement::input::UsableIndex;
 use sluicegate_s3select::request::CsvInput;
 
@@ -62,7 +62,7 @@ impl Indexes {
         let version = Tag::of_version(snapshot.etag(), snapshot.len());
         let is_fresh = |key: &str| {
             let name = key.strip_prefix(&folder).and_then(Name::parse);
-            name.is_some_and(|name| name.is_of_version(version))
+            name.is_some_and(|name| name.kind() == Kind::Blocks && name.is_of_version(version))
         };
         let listed = store.list(bucket, &request).ok()?.entries;
         let fresh = listed.into_iter().map(|entry| entry.key).filter(|key| is_fresh(key));
