@@ -66,8 +66,11 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Line]
         interval(canvas, line, &x, &y);
         canvas.end();
     }
-    for ((line, look), name) in series.iter().zip(&looks).zip(&names) {
+    for (at, ((line, look), name)) in series.iter().zip(&looks).zip(&names).enumerate() {
         canvas.begin(*look);
+        // A line below others that are equal is wider.
+        let above = series[at + 1..].iter().filter(|it| is_equal(line, it, &x, &y)).count().min(2);
+        stroke(canvas, line, *look, 2.0 + 3.0 * above as f64, [&x, &y]);
         points(canvas, (line, *look, name), is_band, [&x, &y]);
         canvas.end();
     }
@@ -97,6 +100,24 @@ fn is_drawn(point: &&[f64; 4]) -> bool {
     point[0].is_finite() && point[1].is_finite()
 }
 
+/// Returns true if two lines have the same places.
+fn is_equal(one: &Line, other: &Line, x: &Scale, y: &Scale) -> bool {
+    let are_near = |(a, b): (Place, Place)| (a.0 - b.0).abs() < 1.0 && (a.1 - b.1).abs() < 1.0;
+    let (one, other) = (places(one, x, y), places(other, x, y));
+    one.len() == other.len() && one.into_iter().zip(other).all(are_near)
+}
+
+fn places(line: &Line, x: &Scale, y: &Scale) -> Vec<Place> {
+    line.points.iter().filter(is_drawn).map(|it| (x.at(it[0]), y.at(it[1]))).collect()
+}
+
+fn stroke(canvas: &mut Canvas, line: &Line, look: Look, width: f64, [x, y]: [&Scale; 2]) {
+    let places = places(line, x, y);
+    if places.len() > 1 {
+        canvas.line(&places, look.dashes(), width);
+    }
+}
+
 fn has_interval(line: &Line) -> bool {
     line.points.iter().any(|it| it[2] < it[3])
 }
@@ -119,10 +140,7 @@ fn points(
     [x, y]: [&Scale; 2],
 ) {
     let drawn: Vec<&[f64; 4]> = line.points.iter().filter(is_drawn).collect();
-    let places: Vec<Place> = drawn.iter().map(|it| (x.at(it[0]), y.at(it[1]))).collect();
-    if places.len() > 1 {
-        canvas.line(&places, look.dashes(), 2.0);
-    }
+    let places = places(line, x, y);
     if places.len() >= MANY_POINTS {
         return;
     }

@@ -8,6 +8,8 @@ use super::lines::shown_name;
 use super::number::number;
 use super::scale::Scale;
 
+/// The space between the ends of a scale and those of the axis.
+const INSET: f64 = 8.0;
 /// The radius around a point that labels leave free.
 const RADIUS: f64 = 4.5;
 
@@ -28,17 +30,18 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Point
     // Two ways to get the same number have the same scale.
     let both = || all().flat_map(|it| [it.0, it.1]).collect::<Vec<f64>>();
     let ys = if is_comparison(chart) { both() } else { all().map(|it| it.1).collect() };
-    let mut y = Scale::new(ys, chart.y.is_logarithmic, true, [bottom, top]);
+    let mut y = Scale::new(ys, chart.y.is_logarithmic, true, [bottom - INSET, top + INSET]);
     let plot = Plot { left: labels_width(&y), right: canvas.width - 8.0, top, bottom };
     let xs = if is_comparison(chart) { both() } else { all().map(|it| it.0).collect() };
-    let mut x = Scale::new(xs, chart.x.is_logarithmic, true, [plot.left, plot.right]);
+    let ends = [plot.left + INSET, plot.right - INSET];
+    let mut x = Scale::new(xs, chart.x.is_logarithmic, true, ends);
     y_axis(canvas, plot, &mut y);
     canvas.height = x_axis(canvas, plot, &mut x, &chart.x.title);
     x_grid(canvas, plot, &x);
 
     if is_comparison(chart) {
         // On this line, both are equal.
-        canvas.rule((plot.left, plot.bottom), (plot.right, plot.top), true);
+        canvas.rule((ends[0], plot.bottom - INSET), (ends[1], plot.top + INSET), true);
     }
     let mut marks: Vec<(Place, &str)> = Vec::new();
     for ((it, look), name) in series.iter().zip(&looks).zip(&names) {
