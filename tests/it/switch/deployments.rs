@@ -37,15 +37,18 @@ fn packets_carry_several_entries() {
             assert_eq!(number(&row, "packets"), 10_000, "{row}");
             let packets = number(&row, "forwarded_packets");
             assert!(packets <= number(&row, "forwarded") && packets <= 10_000, "{row}");
-            let all_pass = algorithm == "filter";
-            assert!(all_pass || number(&row, "forwarded") >= number(&one, "forwarded"), "{row}");
+            if ["distinct", "distinct-fifo", "group-by"].contains(&algorithm) {
+                // A key passes in each part of the matrix.
+                assert!(number(&row, "forwarded") > number(&one, "forwarded"), "{row}");
+            }
         }
     }
 }
 
 #[test]
 fn several_entries_are_swept_and_placed() {
-    let args = ["switch", "sweep", "--algorithm", "distinct", "--over", "d=256..1024", "--input", KEYS];
+    let args =
+        ["switch", "sweep", "--algorithm", "distinct", "--over", "d=256..1024", "--input", KEYS];
     let seeds = [&args[..], &["--seeds", "2"]].concat();
     let one = json(&seeds);
     let four = json(&[&seeds[..], &["--per-packet", "4"]].concat());

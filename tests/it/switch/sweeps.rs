@@ -78,14 +78,14 @@ fn sums_of_decimals_are_exact() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("visits.csv");
     // Twenty languages: the n-th has 300 visits of n tenths and a cent.
-    let rows: String =
-        (0..6000).map(|row| format!("l{0},{1}.{2}1\n", row % 20, row % 20 / 10, row % 10)).collect();
+    let rows: String = (0..6000)
+        .map(|row| format!("l{0},{1}.{2}1\n", row % 20, row % 20 / 10, row % 10))
+        .collect();
     std::fs::write(&file, format!("language,revenue\n{rows}")).unwrap();
     let base = ["--algorithm", "having", "--column", "language,revenue"];
     let input = ["--input", file.to_str().unwrap()];
-    let run = |more: &[&str]| {
-        json(&[&["switch", "run"][..], &base, &input, more].concat()).remove(0)
-    };
+    let run =
+        |more: &[&str]| json(&[&["switch", "run"][..], &base, &input, more].concat()).remove(0);
     // The sums are 3, 33, 63, … 573 dollars; eight of them are more than 333, and one is 333 itself.
     let distinct = ["--then-distinct", "--threshold", "333"];
     let row = run(&[&distinct[..], &["--check"]].concat());
@@ -101,15 +101,16 @@ fn sums_of_decimals_are_exact() {
         assert_eq!((&row["over_optimum"], &row["wrong"]), (&1.0.into(), &0.into()), "{row}");
     }
     let over = ["--over", "threshold=30,333", "--seeds", "1"];
-    let rows = json(&[&["switch", "sweep"][..], &base, &input, &over, &["--then-distinct"]].concat());
+    let rows =
+        json(&[&["switch", "sweep"][..], &base, &input, &over, &["--then-distinct"]].concat());
     let optimum = |row: &Value| (row["optimum_share"].as_f64().unwrap() * 6000.0).round();
     assert_eq!((optimum(&rows[0]), optimum(&rows[1])), (19.0, 8.0));
     // What is rounded must stay an answer: a filter compares exactly.
     let filter = ["switch", "run", "--algorithm", "filter", "--column", "revenue"];
-    let filter = |more: &[&str]| [&filter[..], &input, more].concat();
-    let below = json(&filter(&["--threshold", "1"])).remove(0);
+    let below = json(&[&filter[..], &input, &["--threshold", "1"]].concat()).remove(0);
     assert_eq!(below["forwarded"], 3000, "{below}");
-    refused(&mut sluice(&filter(&["--decimals", "1"])), "of which packets of 32 bits carry 1");
+    let rounded = [&filter[..], &input, &["--decimals", "1"]].concat();
+    refused(&mut sluice(&rounded), "of which packets of 32 bits carry 1");
     let mut other = sluice(&["switch", "run", "--algorithm", "distinct", "--decimals", "1"]);
     refused(other.args(["--input", KEYS]), "--decimals is for a --threshold");
     let mut other = sluice(&["switch", "run", "--algorithm", "distinct", "--then-distinct"]);
@@ -209,10 +210,14 @@ fn completion_times_are_modelled_with_their_sources() {
     let drain = json(&["switch", "time", "12"]);
     assert_eq!(drain.len(), 20);
     for pair in drain.chunks(2) {
-        assert_eq!((&pair[0]["system"], &pair[1]["system"]), (&"Cheetah".into(), &"NetAccel".into()));
+        assert_eq!(
+            (&pair[0]["system"], &pair[1]["system"]),
+            (&"Cheetah".into(), &"NetAccel".into())
+        );
         assert!(seconds(&pair[0]) < seconds(&pair[1]), "{pair:?}");
     }
-    let overflow = constants.iter().find(|row| row["constant"].as_str().unwrap().contains("processor"));
+    let overflow =
+        constants.iter().find(|row| row["constant"].as_str().unwrap().contains("processor"));
     assert!(overflow.unwrap()["source"].as_str().unwrap().starts_with("assumed: "));
 }
 
