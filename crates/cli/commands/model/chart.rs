@@ -1,10 +1,10 @@
 //! Charts of seconds or dollars along an axis, with a line for each way.
 
-use sluicegate_costmodel::Objective;
 use sluicegate_costmodel::uncertainty::Output;
+use sluicegate_costmodel::{Objective, Provenance};
 
 use super::prediction::{AxisPrediction, Case, QueryPrediction, at, strategies};
-use crate::output::chart::{self, Chart, Line, Marks};
+use crate::output::chart::{self, Axis, Chart, Line, Marks};
 
 /// The longest title of a panel, in characters; the middle of a longer one is left out.
 const TITLE: usize = 80;
@@ -55,7 +55,7 @@ fn chart(swept: &AxisPrediction, objective: Objective, case: &Case, operator: us
                 points.push([point.value / size, y, low, high]);
             }
         }
-        lines.push(Line { name: strategy.to_owned(), points });
+        lines.push(Line { name: strategy.to_owned(), points, is_published: false });
     }
     let operator = &case.operators[operator];
     let mut title = shortened(&format!("{} of {}", operator.operator, operator.subject));
@@ -70,11 +70,13 @@ fn chart(swept: &AxisPrediction, objective: Objective, case: &Case, operator: us
     };
     // A logarithmic axis cannot show zero.
     let positive = |[_, y, low, _]: &[f64; 4]| *y > 0.0 && *low > 0.0;
-    let logarithmic = [
-        swept.points.iter().all(|point| point.value > 0.0),
-        lines.iter().flat_map(|line| &line.points).all(positive),
-    ];
-    Chart { title, x, y: y.to_owned(), logarithmic, marks: Marks::Lines(lines) }
+    let x = Axis { title: x, is_logarithmic: swept.points.iter().all(|point| point.value > 0.0) };
+    let y = Axis {
+        title: y.to_owned(),
+        is_logarithmic: lines.iter().flat_map(|line| &line.points).all(positive),
+    };
+    let provenance = Provenance::Modelled(case.assumed.scenario.hardware.name.clone().into());
+    Chart { title, x, y, marks: Marks::Lines(lines), provenance }
 }
 
 /// Shortens a text to its beginning and its end, if it is too long.

@@ -4,11 +4,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use serde_json::Value;
+use sluicegate_costmodel::Provenance;
 use sluicegate_costmodel::completion::Testbed;
 use sluicegate_pruning::experiment::master::{KeyAndValue, OPERATORS, Operator, entries};
 
 use super::time::listed;
-use crate::output::chart::{self, Chart, ChartFormat, Line, Marks};
+use crate::output::chart::{self, Axis, Chart, ChartFormat, Line, Marks};
 use crate::output::listing::{Listing, fraction};
 use crate::output::progress::Steps;
 
@@ -115,13 +116,13 @@ fn drawn(points: &[Point]) -> Chart {
     let lines = points.chunk_by(|a, b| a.operator == b.operator).map(|points| {
         let mark = |it: &Point| [it.unpruned, it.median(), it.seconds[0], it.seconds[RUNS - 1]];
         let name = points.first().map_or("", |point| point.operator).to_owned();
-        Line { name, points: points.iter().map(mark).collect() }
+        Line { name, points: points.iter().map(mark).collect(), is_published: false }
     });
     Chart {
         title: "Figure 9, measured on this machine".to_owned(),
-        x: "unpruned fraction".to_owned(),
-        y: "seconds".to_owned(),
-        logarithmic: [false, true],
+        x: Axis::linear("unpruned fraction"),
+        y: Axis::logarithmic("seconds"),
         marks: Marks::Lines(lines.collect()),
+        provenance: Provenance::Measured,
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
+use sluicegate_costmodel::Provenance;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
 use sluicegate_pruning::experiment::sweep::{Axis, AxisPoints, Measured, measure_on, prefix};
 use sluicegate_pruning::experiment::trial::Run;
@@ -189,7 +190,8 @@ fn drawn(all: &[Series], over: &AxisPoints) -> Chart {
             let low = if y > error { y - error } else { y };
             [f64::from(*value), y, low, (y + error).min(1.0)]
         };
-        lines.push(Line { name, points: series.points.iter().map(point).collect() });
+        let points = series.points.iter().map(point).collect();
+        lines.push(Line { name, points, is_published: false });
     }
     for series in all {
         let point = |Point { value, measured }: &Point| {
@@ -204,7 +206,7 @@ fn drawn(all: &[Series], over: &AxisPoints) -> Chart {
                 (Some(at), false) => format!("OPT of {} {at}", series.algorithm),
                 (None, false) => format!("OPT of {}", series.algorithm),
             };
-            lines.push(Line { name, points });
+            lines.push(Line { name, points, is_published: false });
         }
     }
     let positive = lines.iter().flat_map(|line| &line.points).all(|[_, _, low, _]| *low > 0.0);
@@ -212,9 +214,9 @@ fn drawn(all: &[Series], over: &AxisPoints) -> Chart {
     let wide = least.zip(most).is_some_and(|(least, most)| most / least >= 64);
     Chart {
         title: "entries let through".to_owned(),
-        x: over.axis.name().to_owned(),
-        y: "share forwarded".to_owned(),
-        logarithmic: [wide, positive],
+        x: chart::Axis { title: over.axis.name().to_owned(), is_logarithmic: wide },
+        y: chart::Axis { title: "share forwarded".to_owned(), is_logarithmic: positive },
         marks: Marks::Lines(lines),
+        provenance: Provenance::Counted,
     }
 }

@@ -4,12 +4,13 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use serde_json::Value;
+use sluicegate_costmodel::Provenance;
 use sluicegate_costmodel::completion::{Case, Completion, Figure, Query, Setup, Testbed};
 
 use super::master;
 use crate::args::time::{Show, TimeArgs};
 use crate::failure::{Failure, Result};
-use crate::output::chart::{self, Chart, ChartFormat, Line, Marks};
+use crate::output::chart::{self, Axis, Bar, Chart, ChartFormat, Line, Marks};
 use crate::output::file::PartialFile;
 use crate::output::listing::{ListFormat, Listing, fraction};
 
@@ -107,18 +108,20 @@ fn number(value: f64) -> Value {
 /// Draws a line for each query and switch, or a bar if the axis is not one of numbers.
 fn pictured(figure: Figure, cases: &[Case]) -> Chart {
     let title = format!("Figure {}, modelled", figure.number());
+    let provenance = Provenance::Modelled(Testbed::cheetah().name.clone().into());
     if matches!(figure, Figure::Queries | Figure::Links) {
         let bar = |Case { query, value, completion, .. }: &Case| {
             let name = match figure {
                 Figure::Links => format!("{query}, {value} Gbit/s"),
                 _ => query.clone(),
             };
-            (name, parts(completion).map(|part| part.as_secs_f64()).to_vec())
+            Bar { name, lengths: parts(completion).map(|part| part.as_secs_f64()).to_vec() }
         };
         let parts = ["rules", "workers", "network", "master", "drain"].map(str::to_owned).to_vec();
-        let marks = Marks::Bars { parts, bars: cases.iter().map(bar).collect() };
-        let (x, y) = ("seconds".to_owned(), String::new());
-        return Chart { title, x, y, logarithmic: [false; 2], marks };
+        let bars = cases.iter().map(bar).collect();
+        let marks = Marks::Bars { parts, bars, is_stacked: true };
+        let (x, y) = (Axis::linear("seconds"), Axis::default());
+        return Chart { title, x, y, marks, provenance };
     }
     let mut lines: Vec<Line> = Vec::new();
     for Case { query, system, value, completion } in cases {
@@ -130,15 +133,16 @@ fn pictured(figure: Figure, cases: &[Case]) -> Chart {
         let point = [*value, seconds, seconds, seconds];
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.points.push(point),
-            None => lines.push(Line { name, points: vec![point] }),
+            None => lines.push(Line { name, points: vec![point], is_published: false }),
         }
     }
+    let is_logarithmic = matches!(figure, Figure::Results | Figure::Drain);
     Chart {
         title,
-        x: figure.axis().to_owned(),
-        y: "seconds".to_owned(),
-        logarithmic: [matches!(figure, Figure::Results | Figure::Drain); 2],
+        x: Axis { title: figure.axis().to_owned(), is_logarithmic },
+        y: Axis { title: "seconds".to_owned(), is_logarithmic },
         marks: Marks::Lines(lines),
+        provenance,
     }
 }
 
