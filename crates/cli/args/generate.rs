@@ -32,6 +32,8 @@ const QUERIES_EXAMPLES: &str = "\
 Examples:
   sluice generate queries tpch 5,18
       The text of two queries of TPC-H.
+  sluice generate queries tpcds 44 --parameters icpe-2020
+      Query 44 of TPC-DS about store 2, as in the paper on computational storage.
   sluice generate queries bigdata --scale 0.01 > queries.sql
       All seven queries over the Big Data benchmark, with bounds for this scale; then
       sluice sql -f tables.sql -f queries.sql";
@@ -50,6 +52,20 @@ pub(crate) struct QueriesArgs {
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", allow_negative_numbers = true,
           value_parser = super::quantity::scale)]
     pub(crate) scale: f64,
+    /// Values in the queries of TPC-DS
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    pub(crate) parameters: QueryParameters,
+}
+
+/// The values in queries of TPC-DS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueryParameters {
+    /// The specification's validation parameters
+    #[default]
+    Validation,
+    /// Where the paper names one (ICPE 2020): store 2 in query 44, not store 4
+    #[value(name = "icpe-2020")]
+    Icpe2020,
 }
 
 /// The data sets with queries.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use sluicegate_workloads::{bigdata, pushdowndb, tpcds, tpch};
 
-use crate::args::{DataSet, QueriesArgs};
+use crate::args::{DataSet, QueriesArgs, QueryParameters};
 use crate::failure::{Failure, Result};
 
 pub(crate) fn run(args: &QueriesArgs) -> Result<()> {
@@ -17,11 +17,16 @@ pub(crate) fn run(args: &QueriesArgs) -> Result<()> {
 fn script(args: &QueriesArgs) -> Result<String> {
     let set = args.data_set;
     let count = count(set);
+    if args.parameters == QueryParameters::Icpe2020 && set != DataSet::Tpcds {
+        let message =
+            format!("--parameters icpe-2020 is for tpcds, but these are of {}", title(set));
+        return Err(Failure::Usage(message));
+    }
     let numbers =
         if args.numbers.is_empty() { (1..=count).collect() } else { args.numbers.clone() };
     let mut script = String::new();
     for number in numbers {
-        let query = text(set, number, args.scale).ok_or_else(|| {
+        let query = text(args, number).ok_or_else(|| {
             let message = format!("{} has no query {number}", title(set));
             Failure::Usage(format!("{message}: the queries are 1 to {count}"))
         })?;
@@ -64,11 +69,15 @@ fn name(set: DataSet, number: usize) -> String {
     }
 }
 
-fn text(set: DataSet, number: usize, scale: f64) -> Option<Cow<'static, str>> {
-    match set {
-        DataSet::Tpch => tpch::query_at_scale(number, scale),
-        DataSet::Tpcds => tpcds::query(number).map(Cow::Borrowed),
-        DataSet::Bigdata => bigdata::query_at_scale(number, scale),
+fn text(args: &QueriesArgs, number: usize) -> Option<Cow<'static, str>> {
+    let parameters = match args.parameters {
+        QueryParameters::Validation => tpcds::Parameters::Validation,
+        QueryParameters::Icpe2020 => tpcds::Parameters::Icpe2020,
+    };
+    match args.data_set {
+        DataSet::Tpch => tpch::query_at_scale(number, args.scale),
+        DataSet::Tpcds => tpcds::query_with(number, parameters),
+        DataSet::Bigdata => bigdata::query_at_scale(number, args.scale),
         DataSet::Pushdowndb => {
             pushdowndb::ITEMS.get(number.checked_sub(1)?).map(|item| Cow::Borrowed(item.sql))
         }
@@ -81,7 +90,8 @@ mod tests {
     use crate::session::statements;
 
     fn args(data_set: DataSet, numbers: &[usize], scale: f64) -> QueriesArgs {
-        QueriesArgs { data_set, numbers: numbers.to_vec(), scale }
+        let parameters = QueryParameters::Validation;
+        QueriesArgs { data_set, numbers: numbers.to_vec(), scale, parameters }
     }
 
     #[test]
@@ -106,6 +116,18 @@ mod tests {
         let two = script(&args(DataSet::Pushdowndb, &[10, 1], 1.0)).unwrap();
         assert!(two.starts_with("-- PushdownDB, Figure 10: Q19\n"), "{two}");
         assert!(two.contains("\n-- PushdownDB, Figure 10: Filter\n"), "{two}");
+    }
+
+    #[test]
+    fn papers_have_parameters_of_their_own() {
+        let paper = |set| {
+            let parameters = QueryParameters::Icpe2020;
+            script(&QueriesArgs { parameters, ..args(set, &[], 1.0) })
+        };
+        let texts = paper(DataSet::Tpcds).unwrap();
+        assert_eq!(texts.matches("ss_store_sk = 2\n").count(), 4);
+        let refused = paper(DataSet::Tpch).unwrap_err();
+        assert!(refused.words().0.starts_with("--parameters icpe-2020 is for tpcds"));
     }
 
     #[test]

@@ -252,7 +252,8 @@ impl Phase {
             bound_by,
             total: seconds(total),
         };
-        (time, Times { waiting, demands, selects, total, bound_by: Some(bound_by) })
+        let asks = self.asks();
+        (time, Times { waiting, demands, selects, asks, total, bound_by: Some(bound_by) })
     }
 
     /// The seconds of one round trip: the latency of the slowest kind of request in the phase.
@@ -265,6 +266,11 @@ impl Phase {
         } else {
             0.0
         }
+    }
+
+    /// Returns true if the phase sends requests.
+    pub(crate) fn asks(&self) -> bool {
+        self.plain_requests() + self.selects > Requests::ZERO
     }
 
     fn plain_requests(&self) -> Requests {
@@ -680,6 +686,7 @@ pub(crate) mod tests {
         (0..HardwareProfile::all().len(), 0.0..=1.0f64).prop_map(|(index, overlap)| {
             let mut hardware = HardwareProfile::all()[index].clone();
             hardware.client.overlap = overlap;
+            hardware.client.next_step = None;
             hardware.client.per_term = Some(Duration::from_nanos(4));
             hardware.client.per_update = Some(Duration::from_nanos(3));
             hardware.client.per_key = Some(Duration::from_nanos(20));

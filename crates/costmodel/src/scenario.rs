@@ -188,9 +188,9 @@ mod tests {
     fn every_constant_reads_as_it_was_set() {
         let mut other = scenario();
         let constants = scenario().constants();
-        // The count excludes what the paper's profile leaves out: 13 times of the store, and nine times and an overlap
+        // The count excludes what the paper's profile leaves out: 7 times of the store, and nine times and an overlap
         // of the client.
-        assert_eq!(constants.len(), OF_HARDWARE.len() - 23 + 1 + OF_PRICES.len());
+        assert_eq!(constants.len(), OF_HARDWARE.len() - 17 + 1 + OF_PRICES.len());
         for (key, value) in constants {
             let half = Scenario::nearest(&key, value / 2.0);
             other.set(&key, half).unwrap();

@@ -95,6 +95,11 @@ impl Steps {
         seconds(self.phases().into_iter().map(|phase| phase.store_seconds(hardware)).sum())
     }
 
+    /// Returns true if any phase sends requests.
+    pub(crate) fn asks(&self) -> bool {
+        self.phases().into_iter().any(Phase::asks)
+    }
+
     fn times(&self, hardware: &HardwareProfile, phases: &mut Vec<PhaseTime>) -> Times {
         match self {
             Self::Phase(phase) => {
@@ -107,15 +112,16 @@ impl Steps {
                 let mut longest = 0.0;
                 for step in steps {
                     let times = step.times(hardware, phases);
-                    // Steps without any work take no time, and the step behind them starts at once.
-                    let next = match (all.total > 0.0, times.total > 0.0) {
-                        (true, true) => hardware.client.next_step.unwrap_or_default().as_secs_f64(),
-                        _ => 0.0,
+                    // Steps without requests do not wait for the answers to others.
+                    let next = match all.asks && times.asks {
+                        true => hardware.client.next_step.unwrap_or_default().as_secs_f64(),
+                        false => 0.0,
                     };
                     all.waiting += next + times.waiting;
                     all.total += next + times.total;
                     all.demands.add_all(&times.demands);
                     all.selects |= times.selects;
+                    all.asks |= times.asks;
                     if times.total > longest || all.bound_by.is_none() {
                         longest = times.total;
                         all.bound_by = times.bound_by;
@@ -131,6 +137,7 @@ impl Steps {
                     all.waiting = all.waiting.max(times.waiting);
                     all.demands.add_all(&times.demands);
                     all.selects |= times.selects;
+                    all.asks |= times.asks;
                     if times.total > longest.0 || longest.1.is_none() {
                         longest = (times.total, times.bound_by);
                     }
@@ -157,6 +164,8 @@ pub(crate) struct Times {
     pub(crate) demands: Demands,
     /// True if any of the phases uses S3 Select.
     pub(crate) selects: bool,
+    /// True if any of the phases sends requests.
+    pub(crate) asks: bool,
     pub(crate) total: f64,
     pub(crate) bound_by: Option<Resource>,
 }
@@ -217,6 +226,29 @@ mod tests {
             let prediction = predict(&none, hardware);
             assert_eq!(prediction.total(), hardware.client.startup);
             assert_eq!((prediction.bound_by(), prediction.phases.len()), (None, 0));
+        }
+    }
+
+    /// The client takes a time between two steps of requests, and none beside steps without requests.
+    #[test]
+    fn the_next_step_starts_later() {
+        let mut hardware = HardwareProfile::paper().clone();
+        let got =
+            || Steps::from(Phase { gets: Requests(8), got: Bytes::mib(1), ..Phase::default() });
+        let idle = || Steps::from(Phase::default());
+        let all = [vec![got(), got()], vec![got(), idle(), got()], vec![got(), idle()]];
+        let all = all.map(Steps::InTurn);
+        let seconds = |hardware: &HardwareProfile| {
+            all.each_ref().map(|steps| predict(steps, hardware).total().as_secs_f64())
+        };
+        let later = seconds(&hardware);
+        hardware.client.next_step = None;
+        let at_once = seconds(&hardware);
+        for (place, expected) in [0.66, 0.66, 0.0].into_iter().enumerate() {
+            assert!(
+                (later[place] - at_once[place] - expected).abs() < 1e-6,
+                "{later:?} {at_once:?}"
+            );
         }
     }
 

@@ -5,6 +5,9 @@ use sluicegate_costmodel::storage::{Estimate, StageGraph};
 /// A busy fraction beyond this is not explained by inaccurate clocks.
 const MOST_BUSY: f64 = 1.05;
 
+/// The seconds of a run below which clocks do not tell how busy the cores were: threads start and end within it.
+const SHORTEST: f64 = 0.01;
+
 /// The longest name taken from a comment, in characters.
 const MOST_NAME: usize = 40;
 
@@ -21,12 +24,15 @@ pub struct Query {
 
 impl Query {
     /// Returns the fraction of the cores' time, 0 to 1, in which threads worked. It exceeds 1 if the log has less
-    /// wall time than threads worked. Returns `None` if the cores are unknown or the query took no time.
+    /// wall time than threads worked. Returns `None` if the cores are unknown, or if the query took too little time
+    /// to measure: none, or less than 10 ms in which threads worked longer than the cores allow.
     #[must_use]
     pub fn busy(&self, estimate: &Estimate) -> Option<f64> {
-        let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
-        let busy = self.graph.thread_seconds() / (cores * estimate.before.makespan);
-        busy.is_finite().then_some(busy)
+        let seconds = estimate.before.makespan;
+        let cores = self.cores.filter(|_| seconds > 0.0)?;
+        let busy = self.graph.thread_seconds() / (cores * seconds);
+        let is_measured = seconds >= SHORTEST || busy <= MOST_BUSY;
+        (busy.is_finite() && is_measured).then_some(busy)
     }
 
     /// Describes an error in the measurements: threads worked longer than the cores allow. Returns `None` if they did
@@ -86,6 +92,17 @@ mod tests {
             Query { name: String::new(), cores: Some(16.0), graph }.busy(&estimate)
         };
         assert_eq!([1.0, 0.0, 1e-310].map(busy), [Some(0.5), None, None]);
+        // 1.3 times as long as two cores can, in .65 ms and in 65 ms.
+        let query = |wall_seconds: f64| {
+            let thread_seconds = 2.6 * wall_seconds;
+            let stage = Stage { wall_seconds, thread_seconds, ..Stage::default() };
+            let graph = StageGraph::new(vec![stage]).unwrap();
+            let estimate =
+                estimate(&graph, device, Setup::Always, Formula::Intended, Slots::Unlimited);
+            let query = Query { name: String::new(), cores: Some(2.0), graph };
+            (query.busy(&estimate).is_some(), query.warning(&estimate).is_some())
+        };
+        assert_eq!([0.000_65, 0.065].map(query), [(false, false), (true, true)]);
     }
 
     #[test]

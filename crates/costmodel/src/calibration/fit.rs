@@ -878,7 +878,7 @@ mod tests {
         ];
         assert_eq!(fit.assumed, expected);
         assert_eq!(fit.hardware.select.json_bytes_per_second, base().select.json_bytes_per_second);
-        assert_eq!(fit.hardware.select.per_probe, None);
+        assert_eq!(fit.hardware.select.per_probe, base().select.per_probe);
     }
 
     #[test]

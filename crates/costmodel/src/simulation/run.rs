@@ -38,8 +38,16 @@ struct Node {
 #[derive(Debug)]
 enum Step {
     Phase(usize),
-    InTurn { children: Vec<usize>, begun: usize },
-    Together { children: Vec<usize>, ended: usize },
+    /// `asks` has, for each child, whether it sends requests.
+    InTurn {
+        children: Vec<usize>,
+        asks: Vec<bool>,
+        begun: usize,
+    },
+    Together {
+        children: Vec<usize>,
+        ended: usize,
+    },
 }
 
 #[derive(Debug)]
@@ -182,7 +190,11 @@ impl<'a> Run<'a> {
         };
         let step = match steps {
             Steps::Phase(phase) => Step::Phase(self.phase(phase, place)),
-            Steps::InTurn(steps) => Step::InTurn { children: children(self, steps), begun: 0 },
+            Steps::InTurn(steps) => Step::InTurn {
+                children: children(self, steps),
+                asks: steps.iter().map(Steps::asks).collect(),
+                begun: 0,
+            },
             Steps::Together(steps) => Step::Together { children: children(self, steps), ended: 0 },
         };
         self.nodes[place].step = step;
@@ -240,9 +252,10 @@ impl<'a> Run<'a> {
                     _ => self.events.after(waiting, Event::Open(phase)),
                 }
             }
-            Step::InTurn { children, begun } => match children.get(*begun) {
+            Step::InTurn { children, asks, begun } => match children.get(*begun) {
                 Some(child) => {
-                    let (child, is_next) = (*child, *begun > 0);
+                    let before = asks.iter().take(*begun).any(|asks| *asks);
+                    let (child, is_next) = (*child, before && asks[*begun]);
                     *begun += 1;
                     let next = self.hardware.client.next_step.filter(|_| is_next);
                     self.events.after(next.unwrap_or_default().as_secs_f64(), Event::Begin(child));

@@ -17,7 +17,9 @@ fn unbound() -> HardwareProfile {
     hardware.select.csv_bytes_per_second = all;
     hardware.select.per_term = Duration::ZERO;
     hardware.select.total_bytes_per_second = all;
+    hardware.select.per_value = None;
     hardware.client.startup = Duration::ZERO;
+    hardware.client.next_step = None;
     hardware.client.csv_bytes_per_second = all;
     hardware
 }

@@ -123,7 +123,7 @@ mod tests {
             selects: Requests(96),
             scanned: Bytes::gib(7),
             scanned_rows: Rows(60_000_000),
-            terms: 2.into(),
+            terms: 1.into(),
             returned: Bytes::kib(80),
             ..Phase::default()
         };

@@ -10,7 +10,7 @@ mod query;
 mod rows;
 mod table;
 
-pub use query::{QUERIES, query};
+pub use query::{Parameters, QUERIES, query, query_with};
 pub use table::{Table, UnknownTable};
 
 /// A request to generate tables of TPC-DS. The scale factor is the specification's: 1 is about 1 GB of CSV. At

@@ -1,5 +1,7 @@
 //! The 99 queries of TPC-DS.
 
+use std::borrow::Cow;
+
 /// The queries in order, 1 to 99.
 ///
 /// Each is one statement without a semicolon, with the specification's validation parameters and row limits. There
@@ -119,6 +121,27 @@ pub fn query(number: usize) -> Option<&'static str> {
     QUERIES.get(number.checked_sub(1)?).copied()
 }
 
+/// Values that a paper prints in place of the specification's validation parameters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Parameters {
+    /// The specification's validation parameters.
+    #[default]
+    Validation,
+    /// Those of "Modeling Analytics for Computational Storage" (ICPE 2020). Its §6.4 names one: query 44 is about
+    /// store 2, where the specification has store 4, which has no sales at some scales.
+    Icpe2020,
+}
+
+/// Returns the query with this number, 1 to 99, with these parameters.
+#[must_use]
+pub fn query_with(number: usize, parameters: Parameters) -> Option<Cow<'static, str>> {
+    let text = query(number)?;
+    Some(match (number, parameters) {
+        (44, Parameters::Icpe2020) => text.replace("ss_store_sk = 4", "ss_store_sk = 2").into(),
+        _ => text.into(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +161,17 @@ mod tests {
     fn numbers_run_from_1_to_99() {
         assert!(query(1).is_some() && query(99).is_some());
         assert!(query(0).is_none() && query(100).is_none());
+    }
+
+    #[test]
+    fn query_44_is_about_store_2_in_the_paper() {
+        let text = query_with(44, Parameters::Icpe2020).unwrap();
+        assert_eq!(text.matches("ss_store_sk = 2\n").count(), 4);
+        assert!(!text.contains("ss_store_sk = 4"));
+        for number in (1..=99).filter(|it| *it != 44) {
+            assert_eq!(query_with(number, Parameters::Icpe2020).as_deref(), query(number));
+        }
+        assert_eq!(query_with(44, Parameters::Validation).as_deref(), query(44));
+        assert_eq!(query_with(100, Parameters::Icpe2020), None);
     }
 }
