@@ -55,7 +55,7 @@ fn sizes(format: &str) -> String {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    let mut runs = sweep::runs(&cells(setting), sweep::rounds(setting));
+    let mut runs = sweep::runs(&cells(setting), sweep::ROUNDS);
     runs.extend(FORMATS.map(|format| {
         let data = data::floats(setting, format);
         let query = format!("select url, size from glob('s3://{}/**') order by url", data.name);

@@ -21,6 +21,8 @@ const PUBLISHED: [(Join, usize, f64); 2] =
     [(Join::Baseline, 0, 25.706_61), (Join::Bloom, 0, 4.133_24)];
 /// The series of the filtered join that reads all columns of orders, as the authors' code does.
 const ALL_COLUMNS: &str = "filtered, all columns";
+/// The series of the baseline with the same query.
+const BASELINE_WIDE: &str = "baseline, all columns";
 /// The largest relative difference between filtered join and baseline.
 const SAME: f64 = 0.25;
 
@@ -54,11 +56,8 @@ fn cells(setting: &Setting) -> Vec<Cell> {
     cells
 }
 
-/// The series of the baseline that reads all columns of orders.
-const BASELINE_WIDE: &str = "baseline, all columns";
-
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), sweep::rounds(setting))
+    sweep::runs(&cells(setting), sweep::ROUNDS)
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {

@@ -33,6 +33,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
         Cell::new(names::BLOOM, (rate.to_string(), rate), &data, &settings, query(BOUND, None))
             .set("bloom_p", rate)
             .with(&["--store", "aws"])
+            .often()
     };
     RATES.map(cell).to_vec()
 }
@@ -43,7 +44,7 @@ fn matching() -> f64 {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), sweep::rounds(setting))
+    sweep::runs(&cells(setting), sweep::ROUNDS)
 }
 
 /// The prediction for a rate.

@@ -36,14 +36,16 @@ fn cells(setting: &Setting) -> Vec<Cell> {
             let query = query("uniform", &format!("g{at}"));
             let scan = if way == "server" { "get" } else { "select" };
             let settings = [("scan", scan), ("group_by", way)];
-            Cell::new(name, (groups.to_string(), *groups as f64), &data, &settings, query)
+            let point = (groups.to_string(), *groups as f64);
+            let cell = Cell::new(name, point, &data, &settings, query);
+            if name == names::FILTERED { cell.often() } else { cell }
         })
     };
     WAYS.into_iter().flat_map(of).collect()
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    let mut runs = sweep::runs(&cells(setting), sweep::rounds(setting));
+    let mut runs = sweep::runs(&cells(setting), sweep::ROUNDS);
     let explain = format!("explain analyze verbose {}", query("uniform", PLANNED.0));
     let settings = [("scan", "select"), ("group_by", "case")];
     runs.push(Run::sql(PLAN, &data::groups(setting), sweep::LINK, &settings, &[explain], 1));

@@ -52,7 +52,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    let mut runs = sweep::runs(&cells(setting), sweep::rounds(setting));
+    let mut runs = sweep::runs(&cells(setting), sweep::ROUNDS);
     let sample = sampled_rows(setting).to_string();
     let settings = [
         ("scan", "select"),

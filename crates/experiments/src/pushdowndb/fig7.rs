@@ -43,7 +43,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    let mut runs = sweep::runs(&cells(setting), setting.either(2, 1));
+    let mut runs = sweep::runs(&cells(setting), sweep::ROUNDS);
     let count = "select g5, count(*) from skewed group by g5 order by 2 desc".to_owned();
     runs.push(Run::sql(COUNTS, &data::groups(setting), LINK, &[], &[count], 1));
     runs

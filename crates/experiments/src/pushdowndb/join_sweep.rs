@@ -29,7 +29,9 @@ pub(super) fn cells(setting: &Setting, points: &[Point]) -> Vec<Cell> {
         let data = data.clone();
         points.iter().map(move |point| {
             let query = query(point.bound, point.before);
-            Cell::new(join.name(), (&point.label, point.x), &data, join.settings(), query)
+            let point = (&point.label, point.x);
+            let cell = Cell::new(join.name(), point, &data, join.settings(), query);
+            if join == Join::Bloom { cell.often() } else { cell }
         })
     };
     Join::ALL.into_iter().flat_map(of).collect()

@@ -34,7 +34,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), sweep::rounds(setting))
+    sweep::runs(&cells(setting), sweep::ROUNDS)
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {

@@ -3,11 +3,14 @@
 use sluicegate_costmodel::{Cost, Provenance};
 
 use crate::chart::{Axis, Bar, Line, Marks};
-use crate::{Chart, Data, Repeated, Results, ResultsError, Run, Setting, StatementDollars, Table};
+use crate::{Chart, Data, Repeated, Results, ResultsError, Run, StatementDollars, Table};
 
 /// The link of live experiments. Two cores scan a bit more than 1 GB/s here, about eleven times what this link
 /// carries. The ratio is that of the paper's 96 scans of 130 MB/s to its link of 1.16 GB/s.
 pub(super) const LINK: &str = "1gbit";
+
+/// The rounds of a query that runs [often](Cell::often).
+const OFTEN: usize = 5;
 
 /// A query by one strategy at one point of an axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +25,7 @@ pub(super) struct Cell {
     link: &'static str,
     settings: Vec<(&'static str, String)>,
     more: Vec<&'static str>,
+    rounds: Option<usize>,
     query: String,
 }
 
@@ -41,6 +45,7 @@ impl Cell {
             link: LINK,
             settings: settings.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
             more: Vec::new(),
+            rounds: None,
             query: query.into(),
         }
     }
@@ -57,6 +62,12 @@ impl Cell {
         self
     }
 
+    /// Runs it more often than others, because its time is short and must be known well.
+    pub(super) fn often(mut self) -> Self {
+        self.rounds = Some(OFTEN);
+        self
+    }
+
     /// Runs it behind another link.
     pub(super) fn over(mut self, link: &'static str) -> Self {
         self.link = link;
@@ -65,10 +76,12 @@ impl Cell {
 
     /// Returns true if one command can run both.
     fn shares_command(&self, other: &Self) -> bool {
-        let of = |it: &Self| {
-            (it.series.clone(), it.data.name.clone(), it.link, it.settings.clone(), it.more.clone())
-        };
-        of(self) == of(other)
+        self.series == other.series
+            && self.data.name == other.data.name
+            && self.link == other.link
+            && self.settings == other.settings
+            && self.more == other.more
+            && self.rounds == other.rounds
     }
 }
 
@@ -89,6 +102,7 @@ pub(super) fn runs(cells: &[Cell], rounds: usize) -> Vec<Run> {
             first.settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let queries: Vec<String> = cells.iter().map(|cell| cell.query.clone()).collect();
         let name = name_of(group, cells);
+        let rounds = first.rounds.unwrap_or(rounds);
         let mut run = Run::sql(name, &first.data, first.link, &settings, &queries, rounds);
         run.arguments.extend(first.more.iter().map(|&it| it.to_owned()));
         Some(run)
@@ -339,10 +353,8 @@ pub(super) fn spread(values: impl IntoIterator<Item = f64>) -> f64 {
     most / least
 }
 
-/// Returns the number of rounds of each query. Larger data needs fewer, because fixed times matter less.
-pub(super) fn rounds(setting: &Setting) -> usize {
-    setting.either(3, 2)
-}
+/// The number of rounds of each query.
+pub(super) const ROUNDS: usize = 2;
 
 /// Returns the mean of some numbers.
 pub(super) fn mean(values: &[f64]) -> f64 {
