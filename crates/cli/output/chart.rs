@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use kuva::TerminalBackend;
 use kuva::backend::svg::SvgBackend;
-use kuva::prelude::{BarPlot, Figure, Layout, LinePlot, LineStyle, Palette, Plot};
+use kuva::prelude::{BarPlot, Figure, GanttPlot, Layout, LinePlot, LineStyle, Palette, Plot};
 use kuva::render::render::render_multiple;
 
 use crate::failure::{Failure, Result};
@@ -82,6 +82,19 @@ pub(crate) enum Marks {
         /// The names of the bars, each with the lengths of its parts.
         bars: Vec<(String, Vec<f64>)>,
     },
+    /// Spans of time, one below the other, in groups.
+    Spans(Vec<Span>),
+}
+
+/// A span of time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Span {
+    pub(crate) group: String,
+    pub(crate) name: String,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    /// True for another colour.
+    pub(crate) is_marked: bool,
 }
 
 /// A line with its interval.
@@ -123,6 +136,7 @@ impl Chart {
         let plots = match &self.marks {
             Marks::Lines(lines) => drawn_lines(lines),
             Marks::Bars { parts, bars } => drawn_bars(parts, bars),
+            Marks::Spans(spans) => drawn_spans(spans),
         };
         if plots.is_empty() {
             return None;
@@ -174,6 +188,22 @@ fn drawn_bars(parts: &[String], bars: &[(String, Vec<f64>)]) -> Vec<Plot> {
     });
     let legend = parts.iter().map(String::as_str).collect();
     vec![plot.with_legend(legend).with_stacked().with_horizontal(true).into()]
+}
+
+/// Draws spans in two colours, blue and orange for those that are marked.
+fn drawn_spans(spans: &[Span]) -> Vec<Plot> {
+    if spans.is_empty() {
+        return Vec::new();
+    }
+    let colours = Palette::okabe_ito();
+    let plot = GanttPlot::new().with_show_labels(false);
+    let mut plot = spans.iter().fold(plot, |plot, span| {
+        plot.with_task_group(&span.group, literal(&span.name), span.start, span.end)
+    });
+    for (task, span) in plot.tasks.iter_mut().zip(spans) {
+        task.color = Some(colours[usize::from(!span.is_marked)].to_owned());
+    }
+    vec![plot.into()]
 }
 
 /// Escapes dollars, which would begin a formula.
