@@ -252,6 +252,7 @@ mod tests {
     /// Ten seconds of scans, five of aggregates and five of joins, of which the device takes more and more.
     #[test]
     fn operations_beyond_the_papers_take_more() {
+        use Operation::{Aggregate, Decode, Filter};
         let stage = Stage {
             wall_seconds: 22.0,
             thread_seconds: 22.0,
@@ -273,7 +274,6 @@ mod tests {
                 estimate(&graph, &device, Setup::Always, Formula::Intended, Slots::Unlimited);
             (found.after.makespan, found.sent)
         };
-        use Operation::{Aggregate, Decode, Filter, SemiJoin as Drop};
         // The link sends 3 GB/s: what is left, a second of set-up, and the transfer.
         assert_eq!(with(&[Decode]), (14.0 + 1.0 + 3.0, Bytes(9_000_000_000)));
         assert_eq!(with(&[Decode, Filter]), (12.0 + 1.0 + 1.0, Bytes(3_000_000_000)));

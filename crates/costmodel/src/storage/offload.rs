@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn each_operation_takes_its_seconds_and_bytes() {
-        let join = |build_bytes| SemiJoin { build_bytes, seconds: 3.0, dropped_bytes: 30.0 };
+        use Operation::{Aggregate, Decode, Filter, SemiJoin};
+        let join = |build_bytes| super::SemiJoin { build_bytes, seconds: 3.0, dropped_bytes: 30.0 };
         let stage = Stage {
             scan_seconds: 10.0,
             filter_project_seconds: 1.0,
@@ -185,7 +186,6 @@ mod tests {
             let part = stage.part(&offloads(operations).unwrap(), 50.0);
             (part.thread_seconds, part.sent, part.keys)
         };
-        use Operation::{Aggregate, Decode, Filter, SemiJoin};
         assert_eq!(part(&[Decode]), (10.0, 1000.0, 0.0));
         assert_eq!(part(&[Decode, Filter]), (11.0, 100.0, 0.0));
         // The larger of the two tables is beyond the device's limit.
