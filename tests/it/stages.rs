@@ -1,6 +1,7 @@
 //! Measured stages of queries. No test depends on a time.
 
 use object_store::local::LocalFileSystem;
+use sluicegate_costmodel::storage::OperatorKind;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::stages::MeasuredStages;
 use sluicegate_workloads::tpch::{Format, Table, generate, query};
@@ -128,4 +129,49 @@ async fn stages_end_where_all_of_an_input_is_wanted() {
     let found = stages("SELECT count(*) FROM a WHERE v > (SELECT min(k) FROM b)").await;
     let outer = found.iter().find(|it| it.0.contains("s3://test/a/")).unwrap();
     assert!(!outer.1.is_empty(), "{found:?}");
+}
+
+/// What a device could do beyond scan, filter and project, and the rows that scans keep.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stages_have_their_operators_and_rows() {
+    let store = Store::start().await;
+    let facts: String = (0..1000).map(|it| format!("{},{}\n", it % 10, it)).collect();
+    store.put("fact/1.csv", &format!("k,v\n{facts}"));
+    store.put("dim/1.csv", "d,name\n1,a\n2,b\n");
+    let engine = store.engine(Scan::Get).await;
+    for (table, columns) in [("fact", "k INT, v INT"), ("dim", "d INT, name VARCHAR")] {
+        let sql = format!(
+            "CREATE EXTERNAL TABLE {table} ({columns}) STORED AS CSV LOCATION 's3://{BUCKET}/{table}/' \
+             OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &sql).await;
+    }
+    for option in PLAIN {
+        rows(&engine, option).await;
+    }
+    let measured = async |sql: &str| {
+        let query = engine.query_recorded(sql).await.unwrap();
+        query.measure_stages().await.unwrap().graph
+    };
+    // The aggregate is directly above the filter of a scan.
+    let graph = measured("SELECT sum(v) FROM fact WHERE v < 100").await;
+    let scan = graph.stages().iter().find(|it| it.scans()).unwrap();
+    assert!(scan.aggregate_seconds > 0.0 && scan.aggregate_dropped_bytes > 0.0, "{scan:?}");
+    assert!(scan.scanned_bytes > scan.result_bytes, "{scan:?}");
+    let [table] = &scan.tables[..] else { panic!("{scan:?}") };
+    assert_eq!((table.rows, table.kept), (Some(1000), 100));
+    let operators = graph.operators();
+    assert_eq!((operators.of(OperatorKind::Scan), operators.of(OperatorKind::Filter)), (1, 1));
+    assert!(operators.of(OperatorKind::Aggregate) >= 1, "{operators}");
+    // Two of ten keys are in the small table. DataFusion would filter by them.
+    rows(&engine, "SET datafusion.optimizer.enable_join_dynamic_filter_pushdown = false").await;
+    let graph = measured("SELECT name, v FROM fact JOIN dim ON k = d").await;
+    let stage = graph.stages().iter().find(|it| !it.semi_joins.is_empty()).unwrap();
+    let [join] = &stage.semi_joins[..] else { panic!("{stage:?}") };
+    let dropped = join.dropped_bytes / stage.result_bytes;
+    assert!((dropped - 0.8).abs() < 1e-9 && join.seconds > 0.0, "{dropped} {stage:?}");
+    assert!(join.build_bytes > 0.0 && join.build_bytes < 1000.0, "{join:?}");
+    assert_eq!(stage.aggregate_seconds, 0.0);
+    assert_eq!(graph.operators().of(OperatorKind::Join), 1);
+    assert_eq!(graph.operators().of(OperatorKind::Scan), 2);
 }

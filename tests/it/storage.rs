@@ -72,6 +72,88 @@ fn the_papers_example_takes_12_of_18_seconds() {
     assert_eq!(stages[5]["after"], "0 3 4");
 }
 
+/// Each operation that a drive takes beyond scan, filter and project shortens the stage.
+#[test]
+fn drives_may_do_more_than_the_papers() {
+    let stages = json!([{
+        "id": 0, "wall_seconds": 22, "thread_seconds": 22, "scan_seconds": 8,
+        "filter_project_seconds": 2, "aggregate_seconds": 5, "scanned_bytes": 9e9, "result_bytes": 3e9,
+        "aggregate_dropped_bytes": 9e8, "read_bytes": 9e9,
+        "semi_joins": [{"build_bytes": 3e6, "seconds": 4, "dropped_bytes": 2e9}],
+    }]);
+    for (args, words) in [
+        (&[][..], "q: 22.000 s → 14.000 s with icpe-2020 (modelled;"),
+        (&["--offload", "decode"], "22.000 s → 18.000 s"),
+        (&["--offload", "filter,decode"], "22.000 s → 14.000 s"),
+        (&["--offload", "decode,filter,aggregate"], "22.000 s → 8.700 s"),
+        (
+            &["--device", "icpe-2020-what-if"],
+            "q: 22.000 s → 4.034 s with icpe-2020-what-if (modelled;",
+        ),
+        (
+            &["--device", "icpe-2020-what-if"],
+            "of the thread time, aggregates of scanned rows 22.7 % and joins for rows without a match 18.2 %",
+        ),
+        (
+            &["--device", "icpe-2020-what-if"],
+            "without scan, filter, project, semi-join and aggregate, 13.6 % of the thread time is left",
+        ),
+        (&["--offload", "decode"], "icpe-2020 (2020-04) for scan: 1s to set up"),
+    ] {
+        says(&printed(2.0, &stages, args), &[words]);
+    }
+    let (folder, path) = written(&worked_example().to_string());
+    for (list, words) in [
+        ("filter", "--offload must have `decode`"),
+        ("magic", "is none of decode, filter, semi-join, aggregate"),
+    ] {
+        let output = storage(&path, &["--offload", list]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+    let output = storage(&path, &["--device", "icpe-2020-what-if"]).output().unwrap();
+    let note = "note: no stage has aggregate_seconds or semi_joins";
+    assert!(output.status.success() && text(&output.stderr).contains(note));
+    // A drive of one's own that decodes at 1 GB/s.
+    let device = folder.path().join("device.toml");
+    let drive = "name = \"mine\"\ndate = \"2026\"\nsource = \"none\"\nsetup_seconds = 0\n\
+                 media_bytes_per_second = inf\nlink_bytes_per_second = inf\nfilter_bytes_per_second = inf\n\
+                 decode_bytes_per_second = 1e9\noffloads = [\"decode\", \"filter\"]\n";
+    fs::write(&device, drive).unwrap();
+    let mine = printed(2.0, &stages, &["--device", device.to_str().unwrap()]);
+    says(&mine, &["22.000 s → 21.000 s with mine"]);
+}
+
+/// Both schedules, as JSON and as a Gantt chart.
+#[test]
+fn stages_have_two_schedules() {
+    let (folder, path) = written(&worked_example().to_string());
+    let stages: Vec<Value> =
+        serde_json::from_str(&good(&mut storage(&path, &["--format", "json"]))).unwrap();
+    let of = |place: usize| {
+        let number = |field: &str| stages[place][field].as_f64().unwrap();
+        let times = [
+            number("measured_start_s"),
+            number("measured_end_s"),
+            number("start_s"),
+            number("end_s"),
+        ];
+        (times, stages[place]["critical"].as_str().unwrap())
+    };
+    assert_eq!(of(2), ([0.0, 10.0, 0.0, 3.0], "before"));
+    assert_eq!(of(3), ([7.0, 12.0, 3.0, 8.0], "with device"));
+    assert_eq!(of(5), ([14.0, 18.0, 8.0, 12.0], "both"));
+    let chart = folder.path().join("q.svg");
+    good(&mut storage(&path, &["-o", chart.to_str().unwrap()]));
+    let svg = fs::read_to_string(&chart).unwrap();
+    says(&svg, &["<svg", "Fig. 4", "measured", "with icpe-2020 (modelled)", "critical path"]);
+    assert_eq!(svg, good(&mut storage(&path, &["--format", "svg"])));
+    let refused =
+        sluice(&["storage", "-c", "SELECT 1", "--model-tables", "scratch", "--format", "svg"]);
+    let output = { refused }.output().unwrap();
+    assert!(text(&output.stderr).contains("--model-tables has none"));
+}
+
 /// Runs `sluice storage` on stages from a file and returns its output.
 fn printed(cores: f64, stages: &Value, more: &[&str]) -> String {
     let file = json!({"version": 1, "name": "q", "cores": cores, "stages": stages});
@@ -209,11 +291,21 @@ fn queries_run_and_are_ranked() {
         let read = query["read_mb"].as_f64().unwrap();
         assert!(read > 0.0 && (read / (bytes as f64 / 1e6) - 1.0).abs() < 1e-3, "{query}");
     }
+    let few = ranked.iter().find(|it| it["query"] == "few").unwrap();
+    assert_eq!((&few["operators"]["scan"], &few["operators"]["filter"]), (&json!(1), &json!(1)));
+    assert_eq!((&few["tables"][0]["rows"], &few["tables"][0]["kept"]), (&json!(3), &json!(2)));
     let table = good(&mut run(&[]));
     assert!(table.contains("2 queries with icpe-2020 (2020-04): median speed-up"), "{table}");
     // The stages of the query that was requested.
     let stages = good(&mut run(&["--query", "sum"]));
-    for words in ["Sort", "← s3://bucket/fruit.csv", "scans waited for the store", "sum: "] {
+    for words in [
+        "Sort",
+        "← s3://bucket/fruit.csv",
+        "scans waited for the store",
+        "sum: ",
+        "operators (counted): 1 scan, ",
+        "scan of s3://bucket/fruit.csv: 3 of 3 rows are kept (100.0 %)",
+    ] {
         assert!(stages.contains(words), "no {words} in {stages}");
     }
     bad(&mut run(&["--query", "none"]), "there is no query `none`");
@@ -256,6 +348,25 @@ fn queries_run_over_model_tables() {
     }
     let of = |place: usize, field: &str| compared[place][field].as_u64().unwrap();
     assert_eq!((of(1, "scans"), of(2, "scans")), (2, 2));
+    // The plans of the first three differ in nothing but the number of files. The footers of the model tables answer
+    // the others without a scan.
+    for (place, query) in compared.iter().enumerate() {
+        let is_same = place < 3;
+        assert_eq!(query["same_plan"], is_same, "{query}");
+        assert_eq!(query["same_operators"], is_same, "{query}");
+        match query["plan_difference"].as_str() {
+            Some(words) => {
+                says(words, &["0 Aggregate instead of 1, 0 scan of s3://bucket/fruit.csv"])
+            }
+            None => assert!(is_same, "{query}"),
+        }
+    }
+    assert_eq!(compared[1]["operators"]["join"], 1, "{}", compared[1]);
+    let kept = |place: usize| {
+        let tables = compared[place]["scanned"].as_array().unwrap().iter();
+        tables.map(|it| it["kept"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!((kept(0), kept(3)), (vec![2], vec![0]));
     assert!(compared[3]["bytes_ratio"].as_f64().unwrap() > 10.0, "{}", compared[3]);
     assert_eq!(fs::read_dir(served.path().join("bucket")).unwrap().count(), before);
     // A bucket that was created is removed.

@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use sluicegate_costmodel::storage::Operation;
 
 use super::quantity::{Latency, bucket};
 use super::{ConnectArgs, StatementArgs};
-use crate::output::listing::ListFormat;
+use crate::output::chart::ChartFormat;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +32,12 @@ Examples:
       Another drive, and no more than eight stages at once.
   sluice storage --stages q9.json --setup 10ms --only-if-beneficial --format csv > stages.csv
       A shorter set-up, and stages that would become slower stay where they are.
+  sluice storage --stages q9.json --device icpe-2020-what-if
+      What if the drive also aggregated, and dropped rows without a match in a small table?
+  sluice storage --stages q9.json --offload decode
+      A drive that decompresses and decodes, and leaves filters to the host.
+  sluice storage -f tables.sql -f queries.sql --query Q9 -o q9.svg
+      A Gantt chart of the stages: measured, and with the drive.
   sluice storage -f tables.sql -f queries.sql --model-tables scratch --rounds 5
       Does not predict, but tries: each query runs over its tables, over copies of them (what the writer's
       layout changes by itself) and over tables of only the rows and columns that its scans give.
@@ -49,6 +56,26 @@ parts of them. wait_seconds, 0 if left out, are those that its scans waited for 
 work: beside the thread seconds, not in them. A drive takes them off, too: of a stage, the part of scan,
 filter, project and waiting in thread seconds and waiting (sfp_percent) is left out of its wall seconds.
 A stage starts when those it is `after` are over.
+
+What a drive can do beyond scan, filter and project needs more fields of a stage; a missing one is 0:
+  scanned_bytes             rows of its scans, decoded, before filters; without filters, a drive sends these
+  aggregate_seconds         thread seconds of aggregates directly above scan, filter and project
+  aggregate_dropped_bytes   bytes that they are given and do not pass on
+  semi_joins                joins of scanned rows with small tables, a list of {\"build_bytes\": bytes of
+                            the small table, \"seconds\": thread seconds, \"dropped_bytes\": bytes}, both of
+                            the rows that have no match
+They are measured of queries that run here; DuckDB's and DataFusion's logs have the aggregates. If the drive
+has semi-joins, DataFusion's own filters from the keys of joins are off. `operators` and `tables`
+of a stage are printed in JSON and CSV: its numbers of operators, {\"scan\": 1, \"filter\": 1}, and the rows that
+its scans keep, [{\"table\": \"t\", \"rows\": 1000, \"kept\": 10}].
+
+A file of a drive has the keys name, date, source, setup_seconds, media_bytes_per_second,
+link_bytes_per_second and filter_bytes_per_second; and, if it differs from the paper's drive,
+  offloads = [\"decode\", \"filter\"]   what it does: these two, and \"semi-join\" and \"aggregate\"
+  decode_bytes_per_second = inf      bytes as stored; the paper's drive decodes at no cost
+  semi_join_bytes = 10_485_760       the largest small table of a semi-join; the default is Spark's limit for
+                                     tables that are sent to all machines
+Decoding is 46 % of DuckDB's time for TPC-H over Parquet, and filters are 17 % (arXiv 2602.18775).
 
 bound is the largest speed-up that any drive allows: the longest path of stages without scan, filter and
 project is left. amdahl is Amdahl's law on the critical path as it was measured, which is no smaller.
@@ -90,9 +117,12 @@ pub(crate) struct StorageArgs {
     /// The query whose stages are wanted, if there are several; the others do not run
     #[arg(long, value_name = "NAME")]
     pub(crate) query: Option<String>,
-    /// The drive: icpe-2020, ideal, smart-ssd, or a TOML file
+    /// The drive: icpe-2020, icpe-2020-what-if, ideal, smart-ssd, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "icpe-2020")]
     pub(crate) device: String,
+    /// What the drive does: decode, filter (and project), semi-join, aggregate [default: the device's]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operation)]
+    pub(crate) offload: Vec<Operation>,
     /// From the command to the drive's first byte, once for each stage [default: the device's]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) setup: Option<Latency>,
@@ -105,9 +135,13 @@ pub(crate) struct StorageArgs {
     /// How the rest of a stage is estimated
     #[arg(long, value_enum, default_value_t)]
     pub(crate) formula: FormulaArg,
-    /// How stages are printed
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ListFormat,
+    /// How stages are written: table, csv, json, or svg, a Gantt chart [default: by the extension of --output,
+    /// else table]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    pub(crate) format: Option<ChartFormat>,
+    /// Write the stages to a file, which appears when it is complete
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
@@ -120,4 +154,12 @@ pub(crate) enum FormulaArg {
     Intended,
     /// As printed in the paper: without what remains
     Printed,
+}
+
+fn operation(text: &str) -> Result<Operation, String> {
+    let known = Operation::ALL;
+    known.into_iter().find(|it| it.name() == text).ok_or_else(|| {
+        let names = known.map(Operation::name).join(", ");
+        format!("is none of {names}")
+    })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 pub(crate) use sluicegate_experiments::Chart;
-pub(crate) use sluicegate_experiments::chart::{Axis, Bar, Line, Marks, svg};
+pub(crate) use sluicegate_experiments::chart::{Axis, Bar, Line, Marks, Task, svg};
 
 use crate::failure::{Failure, Result};
 use crate::runtime::terminal;

@@ -1,5 +1,6 @@
 //! Queries that run locally, without pushdown, to measure their stages.
 
+use sluicegate_costmodel::storage::{Offloads, Operation};
 use sluicegate_engine::Engine;
 use sluicegate_engine::stages::MeasuredStages;
 use sluicegate_traces::{Query, name_of};
@@ -23,15 +24,26 @@ const PLAIN: [(&str, &str); 5] = [
     ("top_k", "server"),
 ];
 
+/// Turns off DataFusion's filters from the keys of joins. They drop rows without a match on the host, as filters of
+/// the scan, which would hide what a drive with semi-joins saves.
+const WITHOUT_JOIN_FILTERS: &str =
+    "SET datafusion.optimizer.enable_join_dynamic_filter_pushdown = false";
+
 /// Runs the definitions and queries of the arguments. Returns the measured queries, and the names and failures of the
 /// others.
-pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(String, Failure)>)> {
+pub(super) async fn queries(
+    args: StorageArgs,
+    offloads: Offloads,
+) -> Result<(Vec<Query>, Vec<(String, Failure)>)> {
     let Some(script) = script(&args.statements)? else {
         let message = "there is nothing to predict; give a query with -c, or a file with --stages";
         return Err(Failure::Usage(message.to_owned()));
     };
     refuse_unknown(script.text(), args.query.as_deref())?;
     let engine = args.connect.connect().await?;
+    if offloads.has(Operation::SemiJoin) {
+        Box::pin(Box::pin(engine.query(WITHOUT_JOIN_FILTERS)).await?.collect()).await?;
+    }
     let statements = script.statements();
     let (mut queries, mut failures) = (Vec::new(), Vec::new());
     let (wanted, mut seen) = (args.query.as_deref(), 0);

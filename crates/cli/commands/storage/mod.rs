@@ -1,24 +1,29 @@
 //! `sluice storage`: predicts the savings of computational storage.
 //!
 //! `measure` measures the stages of queries, and `model_tables` compares predictions with queries over model tables.
-//! `report` prints one query, and `ranking` prints several.
+//! `report` prints one query, `ranking` prints several, and `gantt` draws their stages.
 
+mod gantt;
 mod measure;
 mod model_tables;
 mod ranking;
 mod report;
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 
 use sluicegate_costmodel::storage::{
-    Device, Estimate, Formula, Setup, Slots, StageGraph, estimate,
+    Device, Estimate, Formula, Offloads, Operation, Setup, Slots, StageGraph, estimate,
 };
 use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, name_of, spark, stages};
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
+use crate::output::chart::ChartFormat;
 use crate::output::escape::visible;
+use crate::output::file::PartialFile;
+use crate::output::listing::ListFormat;
 use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
 use crate::runtime::input::{text_of, unread};
@@ -46,6 +51,10 @@ impl DriveAssumptions {
         if let Some(setup) = args.setup {
             device.setup = setup.0;
         }
+        if !args.offload.is_empty() {
+            device.offloads = Offloads::try_from(args.offload.clone())
+                .map_err(|message| Failure::Usage(format!("--offload {message}")))?;
+        }
         let formula = match args.formula {
             FormulaArg::Intended => Formula::Intended,
             FormulaArg::Printed => Formula::AsPrinted,
@@ -63,13 +72,57 @@ impl DriveAssumptions {
     }
 }
 
+/// Where and how results are written.
+struct Output {
+    format: ChartFormat,
+    file: Option<PartialFile>,
+}
+
+impl Output {
+    fn from_args(args: &StorageArgs) -> Result<Self> {
+        let format = ChartFormat::chosen(args.format, args.output.as_deref())?;
+        if format == ChartFormat::Svg && args.model_tables.is_some() {
+            return Err(Failure::Usage(
+                "a chart is of stages, but --model-tables has none: take csv or json".to_owned(),
+            ));
+        }
+        let file = args.output.as_deref().map(PartialFile::begin).transpose()?;
+        Ok(Self { format, file })
+    }
+
+    /// Returns the format of lists; `None` for a chart.
+    fn list_format(&self) -> Option<ListFormat> {
+        match self.format {
+            ChartFormat::Table => Some(ListFormat::Table),
+            ChartFormat::Csv => Some(ListFormat::Csv),
+            ChartFormat::Json => Some(ListFormat::Json),
+            ChartFormat::Svg => None,
+        }
+    }
+
+    fn write(self, text: &str) -> Result<()> {
+        match self.file {
+            Some(mut file) => {
+                file.file().write_all(text.as_bytes())?;
+                file.finish()
+            }
+            None => {
+                let mut out = io::stdout();
+                out.write_all(text.as_bytes())?;
+                Ok(out.flush()?)
+            }
+        }
+    }
+}
+
 pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     let assumed = DriveAssumptions::from_args(&args)?;
     refuse_twice(&args)?;
+    let output = Output::from_args(&args)?;
     if let Some(bucket) = args.model_tables.clone() {
-        return model_tables::run(args, &bucket, &assumed, compute).await;
+        return model_tables::run(args, &bucket, &assumed, output, compute).await;
     }
-    let (wanted, format) = (args.query.clone(), args.format);
+    let wanted = args.query.clone();
     let mut queries = Vec::new();
     for path in &args.stages {
         queries.push(stages::read(path).map_err(|error| unread(&error, STAGES_HINT))?);
@@ -85,7 +138,7 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     }
     let mut failures = Vec::new();
     if queries.is_empty() {
-        let measured = measure::queries(args);
+        let measured = measure::queries(args, assumed.device.offloads.clone());
         (queries, failures) = interruptible(compute.run(Box::pin(measured))).await?;
     }
     let all = queries.len() + failures.len();
@@ -97,12 +150,31 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
                 .with_hint(format!("There is {}.", names.join(", "))));
         }
     }
-    match queries.as_slice() {
-        [] => {}
-        [query] => report::print(query, &assumed, &assumed.estimate(&query.graph), format)?,
-        queries => ranking::print(queries, &assumed, format)?,
+    note_unmeasured(&queries, &assumed.device);
+    let text = match (queries.as_slice(), output.list_format()) {
+        ([], _) => None,
+        (queries, None) => Some(gantt::svg(queries, &assumed)),
+        ([query], Some(format)) => Some(report::text(query, &assumed, format)),
+        (queries, Some(format)) => Some(ranking::text(queries, &assumed, format)),
+    };
+    if let Some(text) = text {
+        output.write(&text)?;
     }
     failed(all, failures.into_iter())
+}
+
+/// Prints a note if a device does more than scan, filter and project, but no query has the measurements for it.
+fn note_unmeasured(queries: &[Query], device: &Device) {
+    let beyond = [Operation::SemiJoin, Operation::Aggregate];
+    let stages = || queries.iter().flat_map(|query| query.graph.stages());
+    let is_measured = stages().any(|it| it.aggregate_seconds > 0.0 || !it.semi_joins.is_empty());
+    if !is_measured && stages().next().is_some() && beyond.iter().any(|it| device.offloads.has(*it))
+    {
+        print_line(
+            "note: no stage has aggregate_seconds or semi_joins, so the drive does nothing beyond scan, \
+             filter and project",
+        );
+    }
 }
 
 /// Fails if a file is named twice, since it would count twice.
@@ -181,7 +253,8 @@ fn device(name: &str) -> Result<Device> {
     let text = text_of(path)?;
     Device::parse(&text).map_err(|error| {
         let keys = "name, date, source, setup_seconds, media_bytes_per_second, link_bytes_per_second \
-                    and filter_bytes_per_second";
+                    and filter_bytes_per_second, and may have offloads, decode_bytes_per_second and \
+                    semi_join_bytes";
         Failure::new(format!("`{name}`, {error}")).with_hint(format!("A device has {keys}."))
     })
 }

@@ -8,13 +8,14 @@ use sluicegate_engine::stages::MeasuredStages;
 use sluicegate_traces::name_of;
 
 use super::measure::{refuse_effects, without_pushdown};
-use super::report::rounded;
-use super::{DriveAssumptions, failed, refuse_unknown};
+use super::report::{rounded, tables};
+use super::{DriveAssumptions, Output, failed, refuse_unknown};
 use crate::args::StorageArgs;
 use crate::commands::embedded_store::measure::{Row, sorted_rows};
 use crate::commands::samples::Samples;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
+use crate::output::escape::visible;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
@@ -24,7 +25,8 @@ use crate::session::{is_query, statements};
 
 const HINT: &str =
     "Name a bucket in which the access key may write and delete, with --model-tables.";
-const HEADER: [&str; 18] = [
+/// The columns; a table has no lists and sentences, so it ends before the operators.
+const HEADER: [&str; 22] = [
     "query",
     "scans",
     "tables",
@@ -42,8 +44,13 @@ const HEADER: [&str; 18] = [
     "cpu_ratio",
     "thread_time_ratio",
     "bound",
+    "same_operators",
+    "operators",
+    "scanned",
+    "plan_difference",
     "error",
 ];
+const IN_TABLE: usize = 17;
 const OVER: [TableInput; 3] = [TableInput::Original, TableInput::Layout, TableInput::Model];
 /// Largest relative difference of floating-point numbers that were summed in different orders.
 const ALIKE: f64 = 1e-9;
@@ -66,6 +73,7 @@ pub(super) async fn run(
     args: StorageArgs,
     bucket: &str,
     assumed: &DriveAssumptions,
+    output: Output,
     compute: &Compute,
 ) -> Result<()> {
     let Some(script) = script(&args.statements)? else {
@@ -92,7 +100,7 @@ pub(super) async fn run(
     };
     let failed = match tried {
         Ok(tried) => {
-            print(&tried, assumed, args.format)?;
+            print(&tried, assumed, output)?;
             let all = tried.len();
             failed(all, tried.into_iter().filter_map(|it| Some((it.name, it.outcome.err()?))))
         }
@@ -239,11 +247,12 @@ impl QueryComparison {
         let [before, copied, after] = [original, layout, model].map(|run| run.took.as_secs_f64());
         let bytes = |run: &MeasuredStages| run.read.as_f64();
         let threads = |graph: &StageGraph| graph.thread_seconds();
+        let difference = self.modelled.plan_difference.as_ref();
         vec![
             json!(name),
             json!(self.modelled.scans),
             json!(self.modelled.tables),
-            json!(self.modelled.same_plan),
+            json!(self.modelled.plan_difference.is_none()),
             json!(if self.equal { "equal" } else { "as many rows" }),
             json!(rounded(before)),
             json!(rounded(copied)),
@@ -257,17 +266,21 @@ impl QueryComparison {
             json!(rounded(threads(&original.graph) / threads(&model.graph))),
             json!(rounded(original.graph.thread_time_ratio())),
             json!(rounded(assumed.estimate(&original.graph).bound)),
+            json!(difference.is_none_or(|it| it.same_operators)),
+            json!(self.modelled.operators),
+            tables(&self.modelled.scanned),
+            json!(difference.map(|it| &it.text)),
             Value::Null,
         ]
     }
 }
 
-fn print(tried: &[QueryTrial], assumed: &DriveAssumptions, format: ListFormat) -> Result<()> {
+fn print(tried: &[QueryTrial], assumed: &DriveAssumptions, output: Output) -> Result<()> {
     if tried.len() == 1 && tried[0].outcome.is_err() {
         return Ok(());
     }
-    // A sentence in a column would make the table too wide.
-    let columns = HEADER.len() - usize::from(format == ListFormat::Table);
+    let Some(format) = output.list_format() else { return Ok(()) };
+    let columns = if format == ListFormat::Table { IN_TABLE } else { HEADER.len() };
     let mut listing = Listing::new(&HEADER[..columns]);
     for QueryTrial { name, outcome } in tried {
         let mut row = match outcome {
@@ -282,13 +295,27 @@ fn print(tried: &[QueryTrial], assumed: &DriveAssumptions, format: ListFormat) -
         row.truncate(columns);
         listing.push(row);
     }
-    let notes = "Seconds and CPU are measured (medians; variation: standard deviation over mean, the largest of the \
+    let mut notes = String::new();
+    for QueryTrial { name, outcome } in tried {
+        let difference = outcome.as_ref().ok().and_then(|it| it.modelled.plan_difference.as_ref());
+        if let Some(difference) = difference {
+            notes += &format!(
+                "{}: another plan over its model tables: {}\n",
+                visible(name),
+                visible(&difference.text)
+            );
+        }
+    }
+    notes += "same_plan: the same operators in the same places; exchanges, parts of aggregates, limits, and filters and\n\
+              projections of scans are not compared, since they depend on the number and the size of files.\n";
+    notes += "Seconds and CPU are measured (medians; variation: standard deviation over mean, the largest of the \
                  three), bytes counted,\nthread_time_ratio and bound modelled. speedup: over the tables against over the \
                  model tables; layout: what the writer alone changes;\nnet: copies against model tables. An answer \
                  of as many rows: LIMIT leaves open which.\nWithout scan, filter and project, cpu_ratio would \
                  be thread_time_ratio, and speedup at most bound; one left out is without limit.\n";
-    if format != ListFormat::Table {
-        print_line(notes.trim_end());
+    if format == ListFormat::Table {
+        return output.write(&format!("{}\n{notes}", listing.text(format)));
     }
-    listing.print(format, notes)
+    print_line(notes.trim_end());
+    output.write(&listing.text(format))
 }

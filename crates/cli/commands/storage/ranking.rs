@@ -6,13 +6,13 @@ use sluicegate_costmodel::storage::{Formula, Quadrant};
 use sluicegate_traces::Query;
 
 use super::DriveAssumptions;
-use super::report::{percent, rounded};
-use crate::failure::Result;
+use super::report::{percent, rounded, tables};
 use crate::output::escape::visible;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::print_line;
 
-const HEADER: [&str; 12] = [
+/// The columns; a table has no lists, so it ends before the operators.
+const HEADER: [&str; 14] = [
     "query",
     "scan_ratio",
     "sfp_ratio",
@@ -25,17 +25,17 @@ const HEADER: [&str; 12] = [
     "read_mb",
     "busy",
     "quadrant",
+    "operators",
+    "tables",
 ];
+const IN_TABLE: usize = 12;
 
-/// Prints the queries, the highest Scan Ratio first (ICPE 2020, Fig. 3).
-pub(super) fn print(
-    queries: &[Query],
-    assumed: &DriveAssumptions,
-    format: ListFormat,
-) -> Result<()> {
+/// Lists the queries, the highest Scan Ratio first (ICPE 2020, Fig. 3).
+pub(super) fn text(queries: &[Query], assumed: &DriveAssumptions, format: ListFormat) -> String {
     let mut ranked: Vec<_> = queries.iter().collect();
     ranked.sort_by(|one, other| other.graph.scan_ratio().total_cmp(&one.graph.scan_ratio()));
-    let mut listing = Listing::new(&HEADER);
+    let columns = if format == ListFormat::Table { IN_TABLE } else { HEADER.len() };
+    let mut listing = Listing::new(&HEADER[..columns]);
     let mut speedups = Vec::new();
     for query in ranked {
         let (graph, estimate) = (&query.graph, assumed.estimate(&query.graph));
@@ -46,7 +46,8 @@ pub(super) fn print(
         let busy = query.busy(&estimate).filter(|_| doubt.is_none());
         let quadrant = busy.map(|busy| Quadrant::classify(graph.scan_ratio(), busy));
         speedups.push(estimate.speedup);
-        listing.push(vec![
+        let scanned: Vec<_> = graph.stages().iter().flat_map(|it| it.tables.clone()).collect();
+        let mut row = vec![
             json!(query.name),
             json!(rounded(graph.scan_ratio())),
             json!(rounded(graph.sfp_ratio())),
@@ -63,7 +64,11 @@ pub(super) fn print(
             ),
             json!(busy.map(rounded)),
             json!(quadrant.map(Quadrant::name)),
-        ]);
+            json!(graph.operators()),
+            tables(&scanned),
+        ];
+        row.truncate(columns);
+        listing.push(row);
     }
     let gain = speedups.iter().filter(|it| **it > 1.1).count();
     let part = percent(gain as f64 / speedups.len().max(1) as f64);
@@ -77,17 +82,19 @@ pub(super) fn print(
     };
     let summary = format!(
         "{} queries with {} ({}): median speed-up {median}, {part} of them more than 1.1 (modelled).\n\
-         bound and amdahl bound the speed-up{of}: the longest path without scan, filter and project, and the \
+         bound and amdahl bound the speed-up{of}: the longest path without {}, and the \
          critical path without them.\n\
          Ratios are of the thread time: they rank queries, and bound nothing. A number left out is without \
          limit.\nsource: {}\n",
         queries.len(),
         assumed.device.name,
         assumed.device.date,
+        assumed.device.offloads,
         assumed.device.source,
     );
-    if format != ListFormat::Table {
-        print_line(summary.trim_end());
+    if format == ListFormat::Table {
+        return format!("{}\n{summary}", listing.text(format));
     }
-    listing.print(format, &summary)
+    print_line(summary.trim_end());
+    listing.text(format)
 }

@@ -1,17 +1,19 @@
 //! The report of one query: each stage before and after, and the totals.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sluicegate_costmodel::Bytes;
-use sluicegate_costmodel::storage::{Estimate, Formula, Quadrant, Slots, roofline_of};
+use sluicegate_costmodel::storage::{
+    Estimate, Formula, Offloads, Operation, Quadrant, ScannedTable, Slots, StageGraph, roofline_of,
+};
 use sluicegate_traces::Query;
 
 use super::DriveAssumptions;
-use crate::failure::Result;
 use crate::output::escape::visible;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::print_line;
 
-const HEADER: [&str; 10] = [
+/// The columns; a table ends before the seconds of the measured schedule.
+const HEADER: [&str; 14] = [
     "stage",
     "name",
     "after",
@@ -22,15 +24,17 @@ const HEADER: [&str; 10] = [
     "end_s",
     "offloaded",
     "critical",
+    "measured_start_s",
+    "measured_end_s",
+    "operators",
+    "tables",
 ];
+const IN_TABLE: usize = 10;
 
-pub(super) fn print(
-    query: &Query,
-    assumed: &DriveAssumptions,
-    estimate: &Estimate,
-    format: ListFormat,
-) -> Result<()> {
-    let mut listing = Listing::new(&HEADER);
+pub(super) fn text(query: &Query, assumed: &DriveAssumptions, format: ListFormat) -> String {
+    let estimate = &assumed.estimate(&query.graph);
+    let columns = if format == ListFormat::Table { IN_TABLE } else { HEADER.len() };
+    let mut listing = Listing::new(&HEADER[..columns]);
     for (place, (stage, estimated)) in query.graph.stages().iter().zip(&estimate.stages).enumerate()
     {
         let (start, end) = estimate.after.times.get(place).copied().unwrap_or_default();
@@ -42,8 +46,9 @@ pub(super) fn print(
             (false, true) => "with device",
             (false, false) => "",
         };
+        let (began, ended) = estimate.before.times.get(place).copied().unwrap_or_default();
         let after: Vec<_> = stage.after.iter().map(ToString::to_string).collect();
-        listing.push(vec![
+        let mut row = vec![
             json!(stage.id),
             json!(stage.name),
             json!(after.join(" ")),
@@ -54,13 +59,52 @@ pub(super) fn print(
             json!(rounded(end)),
             json!(estimated.offloaded),
             json!(critical),
-        ]);
+            json!(rounded(began)),
+            json!(rounded(ended)),
+            json!(stage.operators),
+            tables(&stage.tables),
+        ];
+        row.truncate(columns);
+        listing.push(row);
     }
     let summary = summary(query, assumed, estimate);
-    if format != ListFormat::Table {
-        print_line(summary.trim_end());
+    if format == ListFormat::Table {
+        return format!("{}\n{summary}", listing.text(format));
     }
-    listing.print(format, &summary)
+    print_line(summary.trim_end());
+    listing.text(format)
+}
+
+/// Returns the tables of scans with the fraction of rows that they keep.
+pub(super) fn tables(tables: &[ScannedTable]) -> Value {
+    let table = |it: &ScannedTable| {
+        let selectivity = it.selectivity();
+        json!({"table": it.table, "rows": it.rows, "kept": it.kept, "selectivity": selectivity})
+    };
+    tables.iter().map(table).collect()
+}
+
+/// Returns a line for the operators of a query, and one for each of its scans.
+fn plan(graph: &StageGraph) -> String {
+    let operators = graph.operators();
+    if operators.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("operators (counted): {operators}\n");
+    for it in graph.stages().iter().flat_map(|stage| &stage.tables) {
+        let table = visible(&it.table);
+        text += &match (it.rows, it.selectivity()) {
+            (Some(rows), Some(part)) => {
+                format!(
+                    "scan of {table}: {} of {rows} rows are kept ({})\n",
+                    it.kept,
+                    percent(part)
+                )
+            }
+            _ => format!("scan of {table}: {} rows are kept\n", it.kept),
+        };
+    }
+    text
 }
 
 fn summary(query: &Query, assumed: &DriveAssumptions, estimate: &Estimate) -> String {
@@ -79,6 +123,8 @@ fn summary(query: &Query, assumed: &DriveAssumptions, estimate: &Estimate) -> St
         percent(graph.sfp_ratio()),
         known(graph.read_bytes()),
     );
+    text += &plan(graph);
+    text += &beyond(graph, &device.offloads);
     let waited: f64 = graph.stages().iter().map(|stage| stage.wait_seconds).sum();
     if waited > 0.0 {
         text += &format!(
@@ -124,11 +170,12 @@ fn summary(query: &Query, assumed: &DriveAssumptions, estimate: &Estimate) -> St
     };
     text += &format!(
         "bounds{of}, for any device and any number of slots: {}; by Amdahl's law on the critical path alone {}\n\
-         without scan, filter and project, {} of the thread time is left (work, which bounds no speed-up)\n\
+         without {}, {} of the thread time is left (work, which bounds no speed-up)\n\
          critical path: {} before, {} with the device\n",
         times(estimate.bound),
         times(estimate.amdahl),
-        percent(1.0 / graph.thread_time_ratio()),
+        device.offloads,
+        percent(left(graph, estimate)),
         path(&estimate.before.critical_path),
         path(&estimate.after.critical_path),
     );
@@ -154,17 +201,48 @@ fn summary(query: &Query, assumed: &DriveAssumptions, estimate: &Estimate) -> St
         Err(why) => format!("no roofline: {why}\n"),
     };
     text += &format!(
-        "device {} ({}): {:?} to set up, media {}, filters {}, link {}; {} sent\nsource: {}\n",
+        "device {} ({}) for {}: {:?} to set up, media {}, decodes {}, filters {}, link {}; {} sent\n\
+         source: {}\n",
         device.name,
         device.date,
+        device.offloads,
         device.setup,
         device.media,
+        device.decode,
         device.filter,
         device.link,
         estimate.sent,
         device.source,
     );
     text
+}
+
+/// Returns the fraction of the thread time that the device's operations leave.
+fn left(graph: &StageGraph, estimate: &Estimate) -> f64 {
+    let taken: f64 = estimate.stages.iter().map(|it| it.thread_taken).sum();
+    let left = (graph.thread_seconds() - taken) / graph.thread_seconds();
+    if left.is_finite() { left.max(0.0) } else { 1.0 }
+}
+
+/// Returns a line about operations beyond scan, filter and project, if the device has any.
+fn beyond(graph: &StageGraph, offloads: &Offloads) -> String {
+    let stages = graph.stages();
+    let all = graph.thread_seconds();
+    let part = |seconds: f64| percent(if all > 0.0 { seconds / all } else { 0.0 });
+    let mut words = Vec::new();
+    if offloads.has(Operation::Aggregate) {
+        let seconds = stages.iter().fold(0.0, |sum, it| sum + it.aggregate_seconds);
+        words.push(format!("aggregates of scanned rows {}", part(seconds)));
+    }
+    if offloads.has(Operation::SemiJoin) {
+        let joins = stages.iter().flat_map(|it| &it.semi_joins);
+        let seconds = joins.fold(0.0, |sum, it| sum + it.seconds);
+        words.push(format!("joins for rows without a match {}", part(seconds)));
+    }
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("of the thread time, {} (0 if not measured)\n", words.join(" and "))
 }
 
 pub(super) fn percent(part: f64) -> String {

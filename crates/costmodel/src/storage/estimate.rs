@@ -1,6 +1,6 @@
 //! Estimates the time of a query whose scans run on a device.
 
-use super::graph::times;
+use super::graph::{share, times};
 use super::{Device, Schedule, Setup, Slots, Stage, StageGraph, schedule};
 use crate::Bytes;
 
@@ -24,8 +24,13 @@ pub enum Formula {
 pub struct EstimatedStage {
     /// The measured seconds.
     pub measured: f64,
-    /// The measured seconds of scan, filter and project, by their share of the thread time.
-    pub sfp: f64,
+    /// The measured seconds of the operations that the device takes, by their share of the thread time. With the
+    /// paper's device, these are scan, filter and project.
+    pub taken: f64,
+    /// The thread seconds of these operations.
+    pub thread_taken: f64,
+    /// The bytes that the device sends.
+    pub sent: Bytes,
     /// The estimated seconds with the device.
     pub estimated: f64,
     /// True if the device runs the stage's scan.
@@ -49,11 +54,11 @@ pub struct Estimate {
     pub unlimited_speedup: f64,
     /// Amdahl's law, `1 ÷ (1 − f)`: a bound for any device and any number of slots.
     ///
-    /// `1 − f` is the fraction of the measured time that the stages on the measured critical path take without scan,
-    /// filter and project. The bound is infinite if these stages do nothing else.
+    /// `1 − f` is the fraction of the measured time that the stages on the measured critical path take without the
+    /// device's operations (scan, filter and project). The bound is infinite if these stages do nothing else.
     pub amdahl: f64,
-    /// The largest speed-up that any device and any number of slots allow: the measured time over the longest path
-    /// without scan, filter and project.
+    /// The largest speed-up that any device with these operations and any number of slots allow: the measured time
+    /// over the longest path without the operations.
     ///
     /// It is at most [`Self::amdahl`], because another path may be the longest without them. It is infinite if no
     /// path has other work. It bounds [`Formula::Intended`] only, because [`Formula::AsPrinted`] leaves that other
@@ -63,7 +68,7 @@ pub struct Estimate {
     pub sent: Bytes,
 }
 
-/// Estimates a query with scan, filter and project offloaded from the stages that scan.
+/// Estimates a query with the device's operations offloaded from the stages that scan.
 #[must_use]
 pub fn estimate(
     graph: &StageGraph,
@@ -76,20 +81,20 @@ pub fn estimate(
         graph.stages().iter().map(|stage| one(stage, device, setup, formula)).collect();
     let seconds = |of: fn(&EstimatedStage) -> f64| stages.iter().map(of).collect::<Vec<_>>();
     let (measured, estimated) = (seconds(|it| it.measured), seconds(|it| it.estimated));
-    let rest = seconds(|it| it.measured - it.sfp);
+    let rest = seconds(|it| it.measured - it.taken);
     let before = schedule(graph, &measured, slots);
     let after = schedule(graph, &estimated, slots);
     let unlimited = schedule(graph, &estimated, Slots::Unlimited);
     let unlimited_before = schedule(graph, &measured, Slots::Unlimited).makespan;
     let least = schedule(graph, &rest, Slots::Unlimited).critical_seconds;
     let on_path = before.critical_path.iter().filter_map(|place| rest.get(*place)).sum();
-    let offloaded = graph.stages().iter().zip(&stages).filter(|(_, it)| it.offloaded);
+    let offloaded = stages.iter().filter(|it| it.offloaded);
     Estimate {
         speedup: times(before.makespan, after.makespan),
         unlimited_speedup: times(unlimited_before, unlimited.makespan),
         amdahl: times(before.makespan, on_path),
         bound: times(before.makespan, least),
-        sent: Bytes::from_f64(offloaded.map(|(stage, _)| stage.result_bytes).sum()),
+        sent: Bytes::from_f64(offloaded.map(|it| it.sent.as_f64()).sum()),
         stages,
         before,
         after,
@@ -99,21 +104,35 @@ pub fn estimate(
 
 fn one(stage: &Stage, device: &Device, setup: Setup, formula: Formula) -> EstimatedStage {
     let measured = stage.wall_seconds;
-    let sfp = measured * stage.sfp_share();
-    let stays = EstimatedStage { measured, sfp, estimated: measured, offloaded: false };
+    let part = stage.part(&device.offloads, device.semi_join.as_f64());
+    let taken = measured
+        * share(
+            part.thread_seconds + stage.wait_seconds,
+            stage.thread_seconds + stage.wait_seconds,
+        );
+    let sent = Bytes::from_f64(part.sent);
+    let thread_taken = part.thread_seconds;
+    let stays = EstimatedStage {
+        measured,
+        taken,
+        thread_taken,
+        sent,
+        estimated: measured,
+        offloaded: false,
+    };
     if !stage.scans() {
         return stays;
     }
-    let (read, result) = (Bytes::from_f64(stage.read_bytes), Bytes::from_f64(stage.result_bytes));
-    let device_seconds = device.setup.as_secs_f64() + device.transfer(read, result).as_secs_f64();
+    let keys = Bytes::from_f64(part.keys) / device.link;
+    let transfer = device.transfer(Bytes::from_f64(stage.read_bytes), sent);
     let estimated = match formula {
-        Formula::Intended => measured - sfp + device_seconds,
-        Formula::AsPrinted => device.setup.as_secs_f64() + sfp,
+        Formula::Intended => measured - taken + (device.setup + keys + transfer).as_secs_f64(),
+        Formula::AsPrinted => device.setup.as_secs_f64() + taken,
     };
     if setup == Setup::OnlyIfBeneficial && estimated > measured {
         return stays;
     }
-    EstimatedStage { measured, sfp, estimated, offloaded: true }
+    EstimatedStage { estimated, offloaded: true, ..stays }
 }
 
 #[cfg(test)]
@@ -123,6 +142,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::{Offloads, Operation, SemiJoin};
     use super::*;
     use crate::BytesPerSecond;
 
@@ -227,6 +247,46 @@ mod tests {
             (sent(Setup::Always), sent(Setup::OnlyIfBeneficial)),
             (Bytes(1_000_000), Bytes(0))
         );
+    }
+
+    /// Ten seconds of scans, five of aggregates and five of joins, of which the device takes more and more.
+    #[test]
+    fn operations_beyond_the_papers_take_more() {
+        use Operation::{Aggregate, Decode, Filter};
+        let stage = Stage {
+            wall_seconds: 22.0,
+            thread_seconds: 22.0,
+            scan_seconds: 8.0,
+            filter_project_seconds: 2.0,
+            aggregate_seconds: 5.0,
+            semi_joins: vec![SemiJoin { build_bytes: 3e6, seconds: 4.0, dropped_bytes: 2e9 }],
+            scanned_bytes: 9e9,
+            result_bytes: 3e9,
+            aggregate_dropped_bytes: 9e8,
+            ..Stage::default()
+        };
+        let graph = StageGraph::new(vec![stage]).unwrap();
+        let device = Device::by_name("icpe-2020-what-if").unwrap();
+        let with = |operations: &[Operation]| {
+            let offloads = Offloads::try_from(operations.to_vec()).unwrap();
+            let device = Device { offloads, ..device.clone() };
+            let found =
+                estimate(&graph, &device, Setup::Always, Formula::Intended, Slots::Unlimited);
+            (found.after.makespan, found.sent)
+        };
+        // The link sends 3 GB/s: what is left, a second of set-up, and the transfer.
+        assert_eq!(with(&[Decode]), (14.0 + 1.0 + 3.0, Bytes(9_000_000_000)));
+        assert_eq!(with(&[Decode, Filter]), (12.0 + 1.0 + 1.0, Bytes(3_000_000_000)));
+        let (seconds, sent) = with(&[Decode, Filter, Aggregate]);
+        assert!((seconds - (7.0 + 1.0 + 0.7)).abs() < 1e-9, "{seconds}");
+        assert_eq!(sent, Bytes(2_100_000_000));
+        // The small table is sent first, in a millisecond.
+        let (seconds, sent) = with(&Operation::ALL);
+        assert!((seconds - (3.0 + 1.0 + 0.001 + 0.1 / 3.0)).abs() < 1e-6, "{seconds}");
+        assert_eq!(sent, Bytes(100_000_000));
+        let paper = Device::by_name("icpe-2020").unwrap();
+        let found = estimate(&graph, paper, Setup::Always, Formula::Intended, Slots::Unlimited);
+        assert_eq!(found.after.makespan, 14.0);
     }
 
     #[test]

@@ -2,13 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
+use super::{OperatorCounts, Stage, StageError};
 use crate::Bytes;
-use crate::quantity::digits;
-
-/// The largest accepted number of seconds or bytes. Larger ones are mistakes, and sums up to it stay finite.
-const MOST: f64 = 1e18;
 
 /// A fraction of a whole below which the rest is a rounding error and counts as zero.
 const RESIDUE: f64 = 1e-9;
@@ -20,108 +15,6 @@ pub(super) fn times(before: f64, after: f64) -> f64 {
         (true, false) => f64::INFINITY,
         (false, true) => 0.0,
         (false, false) => 1.0,
-    }
-}
-
-/// The measurements of a stage (ICPE 2020, §5.2).
-#[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stage {
-    /// The stage's number, unique in a graph.
-    pub id: u64,
-    /// The stage's name, for display.
-    #[serde(default)]
-    pub name: String,
-    /// Elapsed seconds, from the start of the first task to the end of the last.
-    pub wall_seconds: f64,
-    /// Seconds that threads spent in all operators, over all tasks. They exceed the elapsed seconds if several
-    /// threads run at the same time.
-    pub thread_seconds: f64,
-    /// Thread seconds spent scanning tables.
-    #[serde(default)]
-    pub scan_seconds: f64,
-    /// Thread seconds spent in filters and projections directly above scans.
-    #[serde(default)]
-    pub filter_project_seconds: f64,
-    /// Seconds that scans waited for storage without a running thread, over all tasks. They are not part of the
-    /// thread time. Engines that block while they read (Spark) have the wait in the thread time, and 0 here.
-    #[serde(default)]
-    pub wait_seconds: f64,
-    /// Bytes read from storage.
-    #[serde(default)]
-    pub read_bytes: f64,
-    /// Bytes that scan, filter and project pass on: the bytes that a device would send.
-    #[serde(default)]
-    pub result_bytes: f64,
-    /// The numbers of the stages that must finish before this one starts.
-    #[serde(default)]
-    pub after: Vec<u64>,
-}
-
-impl Stage {
-    /// Thread seconds of scan, filter and project.
-    #[must_use]
-    pub fn sfp_seconds(&self) -> f64 {
-        self.scan_seconds + self.filter_project_seconds
-    }
-
-    /// The fraction of thread time and waiting, 0 to 1, that is scan, filter and project with its waiting; 0 if there
-    /// is no such time.
-    #[must_use]
-    pub fn sfp_share(&self) -> f64 {
-        share(self.sfp_seconds() + self.wait_seconds, self.thread_seconds + self.wait_seconds)
-    }
-
-    /// Returns true if the stage reads a table.
-    #[must_use]
-    pub fn scans(&self) -> bool {
-        self.sfp_seconds() + self.wait_seconds > 0.0
-    }
-
-    fn check(&self) -> Result<(), StageError> {
-        let numbers = [
-            ("wall_seconds", self.wall_seconds),
-            ("thread_seconds", self.thread_seconds),
-            ("scan_seconds", self.scan_seconds),
-            ("filter_project_seconds", self.filter_project_seconds),
-            ("wait_seconds", self.wait_seconds),
-            ("read_bytes", self.read_bytes),
-            ("result_bytes", self.result_bytes),
-        ];
-        for (field, number) in numbers {
-            if !(0.0..=MOST).contains(&number) {
-                let message = format!("is {}, but must be between 0 and 1e18", digits(number));
-                return Err(StageError::new(self.id, field, message));
-            }
-        }
-        // Allows for rounding errors.
-        if self.sfp_seconds() > self.thread_seconds * (1.0 + 1e-6) {
-            let message = format!(
-                "is {}, less than the {} of scan, filter and project",
-                self.thread_seconds,
-                self.sfp_seconds()
-            );
-            return Err(StageError::new(self.id, "thread_seconds", message));
-        }
-        Ok(())
-    }
-}
-
-/// Reports a stage with impossible measurements, with the stage and the field.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("stage {stage}, `{field}` {message}")]
-pub struct StageError {
-    /// The stage's number.
-    pub stage: u64,
-    /// The name of the field.
-    pub field: &'static str,
-    /// The error, in words.
-    pub message: String,
-}
-
-impl StageError {
-    fn new(stage: u64, field: &'static str, message: impl Into<String>) -> Self {
-        Self { stage, field, message: message.into() }
     }
 }
 
@@ -216,6 +109,12 @@ impl StageGraph {
         Bytes::from_f64(self.stages.iter().map(|stage| stage.read_bytes).sum())
     }
 
+    /// The operators of all stages; empty if they were not counted.
+    #[must_use]
+    pub fn operators(&self) -> OperatorCounts {
+        self.stages.iter().map(|stage| &stage.operators).sum()
+    }
+
     /// Thread seconds of all operators, over all stages.
     #[must_use]
     pub fn thread_seconds(&self) -> f64 {
@@ -232,7 +131,7 @@ impl StageGraph {
 }
 
 /// A part as a fraction of the whole, 0 to 1: 1 if only rounding errors are missing, and 0 if the whole is zero.
-fn share(part: f64, all: f64) -> f64 {
+pub(super) fn share(part: f64, all: f64) -> f64 {
     match part / all {
         share if share >= 1.0 - RESIDUE => 1.0,
         share if share > 0.0 => share,

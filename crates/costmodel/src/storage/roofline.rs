@@ -60,7 +60,7 @@ pub fn roofline_of(
             if stage.result_bytes == 0.0 {
                 return Err("a stage that scans has no result_bytes");
             }
-            left += stage.thread_seconds - stage.sfp_seconds();
+            left += stage.thread_seconds - estimated.thread_taken;
         } else {
             read += stage.read_bytes;
             left += stage.thread_seconds;

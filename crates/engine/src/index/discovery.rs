@@ -68,6 +68,12 @@ impl FileIndexes {
         Self { fresh: indexes, ..Self::default() }
     }
 
+    /// Creates a list of fresh index tables only.
+    #[must_use]
+    pub fn only_tables(tables: Vec<FileIndex>) -> Self {
+        Self { tables, ..Self::default() }
+    }
+
     /// Returns the fresh indexes of the file.
     #[must_use]
     pub fn fresh(&self) -> &[FileIndex] {

@@ -1,5 +1,7 @@
 //! Converts operators of DataFusion to those of a plan.
 
+use sluicegate_costmodel::storage::OperatorKind;
+
 use super::metrics::Metrics;
 use crate::plan::{Input, Operator, Work};
 
@@ -53,6 +55,24 @@ impl Node {
         }
     }
 
+    /// Returns its kind in counts, as those of this project's own plans.
+    fn kind(&self) -> Option<OperatorKind> {
+        Some(match self.name.as_str() {
+            _ if self.scans() => OperatorKind::Scan,
+            "CoalesceBatchesExec" | "CooperativeExec" | "OutputRequirementExec" => return None,
+            name if HANDS_ON.contains(&name) => OperatorKind::Exchange,
+            "FilterExec" => OperatorKind::Filter,
+            "ProjectionExec" => OperatorKind::Project,
+            "AggregateExec" => OperatorKind::Aggregate,
+            "SortExec" | "PartialSortExec" => OperatorKind::Sort,
+            "BoundedWindowAggExec" | "WindowAggExec" => OperatorKind::Window,
+            "UnionExec" | "InterleaveExec" => OperatorKind::Union,
+            "GlobalLimitExec" | "LocalLimitExec" => OperatorKind::Limit,
+            name if name.ends_with("JoinExec") => OperatorKind::Join,
+            _ => OperatorKind::Other,
+        })
+    }
+
     /// Returns the seconds that threads spent in the operator.
     fn seconds(&self) -> f64 {
         let of = |name: &str| self.metrics.get(name).unwrap_or_default();
@@ -99,6 +119,7 @@ impl Node {
 pub(super) fn operator(node: Node) -> Operator {
     let (work, seconds, gathers, title) =
         (node.work(), node.seconds(), node.gathers(), node.title());
+    let kind = node.kind();
     let is_minor = work == Work::HandsOn || node.name == "ProjectionExec";
     let first: Vec<_> = (0..node.inputs.len()).map(|place| node.wants_first(place)).collect();
     let of = |name: &str| node.metrics.get(name).unwrap_or_default();
@@ -111,6 +132,7 @@ pub(super) fn operator(node: Node) -> Operator {
         title,
         is_minor,
         work,
+        kind,
         seconds,
         read_bytes,
         result_bytes,

@@ -1,6 +1,7 @@
 //! Classifies DuckDB's operators by whether they end a pipeline (`Sink`s of its physical plans).
 
 use serde_json::Value;
+use sluicegate_costmodel::storage::OperatorKind;
 
 use crate::plan::{Input, Operator, Work};
 
@@ -48,6 +49,27 @@ pub(super) fn work(kind: &str, info: &Value) -> Work {
         "RESULT_COLLECTOR" | "EXPLAIN_ANALYZE" => Work::HandsOn,
         _ => Work::Other,
     }
+}
+
+/// Returns the kind of an operator in counts.
+pub(super) fn counted(kind: &str, work: Work) -> Option<OperatorKind> {
+    Some(match kind {
+        _ if work == Work::Scan => OperatorKind::Scan,
+        _ if work == Work::HandsOn => return None,
+        "FILTER" => OperatorKind::Filter,
+        "PROJECTION" => OperatorKind::Project,
+        "ORDER_BY" | "TOP_N" => OperatorKind::Sort,
+        "WINDOW" | "STREAMING_WINDOW" => OperatorKind::Window,
+        "UNION" => OperatorKind::Union,
+        "LIMIT" | "LIMIT_PERCENT" | "STREAMING_LIMIT" => OperatorKind::Limit,
+        "DISTINCT" => OperatorKind::Aggregate,
+        "CROSS_PRODUCT" => OperatorKind::Join,
+        kind if kind.ends_with("GROUP_BY") || kind.ends_with("AGGREGATE") => {
+            OperatorKind::Aggregate
+        }
+        kind if kind.ends_with("_JOIN") => OperatorKind::Join,
+        _ => OperatorKind::Other,
+    })
 }
 
 pub(super) fn gathers(kind: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::breakers::{gathers, inputs, takes, work};
+use super::breakers::{counted, gathers, inputs, takes, work};
 use crate::plan::{Input, Operator, Work, amount};
 
 /// The keys that differ between versions.
@@ -161,6 +161,7 @@ fn operator(value: &Value, layout: &Layout, number: &mut u64) -> Result<Operator
         title: title(kind, work, value),
         is_minor: work == Work::HandsOn || kind == "PROJECTION",
         work,
+        kind: counted(kind, work),
         seconds,
         read_bytes,
         result_bytes,
@@ -209,6 +210,7 @@ fn without_frame(mut plan: Operator) -> Operator {
         title: plan.title.clone(),
         is_minor: true,
         work: Work::HandsOn,
+        kind: None,
         seconds,
         read_bytes: 0.0,
         result_bytes: plan.result_bytes,

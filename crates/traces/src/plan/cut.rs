@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate_costmodel::storage::Stage;
+use sluicegate_costmodel::storage::{OperatorKind, Stage};
 
 use super::{Input, Operator, Work};
 
@@ -70,6 +70,13 @@ impl<'a> Stages<'a> {
             }
             _ => {}
         }
+        if let Some(kind) = operator.kind {
+            stage.operators.add(kind);
+        }
+        if let Some(input) = aggregated(operator) {
+            stage.aggregate_seconds += operator.seconds;
+            stage.aggregate_dropped_bytes += (input.result_bytes - operator.result_bytes).max(0.0);
+        }
         stage.read_bytes += operator.read_bytes;
         if is_of_a_scan && hands_out {
             stage.result_bytes += operator.result_bytes;
@@ -92,6 +99,14 @@ impl<'a> Stages<'a> {
         open.stage.after.extend(taken);
         is_of_a_scan
     }
+}
+
+/// Returns the input of an aggregate that works on the rows of a scan.
+fn aggregated(operator: &Operator) -> Option<&Operator> {
+    let is_aggregate = operator.kind == Some(OperatorKind::Aggregate);
+    let [input] = operator.inputs.as_slice() else { return None };
+    let is_above_a_scan = is_aggregate && !ends(input) && is_of_a_scan(&input.operator);
+    is_above_a_scan.then_some(&input.operator)
 }
 
 fn ends(input: &Input) -> bool {
@@ -121,6 +136,7 @@ mod tests {
             title: format!("{work:?}"),
             is_minor: work == Work::HandsOn,
             work,
+            kind: (work == Work::Scan).then_some(OperatorKind::Scan),
             seconds,
             read_bytes: if work == Work::Scan { 10.0 * seconds } else { 0.0 },
             result_bytes: seconds,
@@ -162,6 +178,23 @@ mod tests {
         assert_eq!((&*build.after, &*probe.after, &*top.after), (&[][..], &[0][..], &[1][..]));
         assert_eq!(stages_of_one(&operator(Work::HandsOn, 1.0, Vec::new())), "HandsOn");
         assert_eq!(probe.name, "Other ← FilterProject ← Scan");
+    }
+
+    /// A device could do the first of two aggregates.
+    #[test]
+    fn aggregates_above_scans_are_measured() {
+        let aggregate = |seconds, of: Operator| Operator {
+            kind: Some(OperatorKind::Aggregate),
+            gathers: true,
+            ..operator(Work::Other, seconds, vec![Input::streamed(of)])
+        };
+        let stages = stages(&aggregate(0.5, aggregate(1.0, scan(4.0))));
+        let [scans, top] = stages.as_slice() else { panic!("{stages:?}") };
+        assert_eq!((scans.aggregate_seconds, scans.aggregate_dropped_bytes), (1.0, 3.0));
+        assert_eq!(
+            (top.aggregate_seconds, scans.operators.to_string().as_str()),
+            (0.0, "1 scan, 1 aggregate")
+        );
     }
 
     #[test]

@@ -3,6 +3,8 @@
 mod cut;
 mod wall;
 
+use sluicegate_costmodel::storage::OperatorKind;
+
 pub(crate) use self::cut::stages;
 pub(crate) use self::wall::Wall;
 
@@ -30,6 +32,8 @@ pub(crate) struct Operator {
     /// True if the operator appears in a stage's name only if the stage has no other.
     pub(crate) is_minor: bool,
     pub(crate) work: Work,
+    /// Its kind in counts; `None` if it is not counted.
+    pub(crate) kind: Option<OperatorKind>,
     /// The seconds that all threads spent in it, without its inputs.
     pub(crate) seconds: f64,
     /// The bytes that it read from storage.

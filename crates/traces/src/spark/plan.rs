@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use sluicegate_costmodel::storage::{OperatorCounts, OperatorKind};
 
 /// An operator as logged, with its inputs and subqueries.
 #[derive(Debug, Default, Deserialize)]
@@ -42,6 +43,7 @@ pub(super) struct Fragment {
     /// The metrics of scans of cached data.
     pub(super) cached: BTreeSet<u64>,
     pub(super) codes: Vec<Code>,
+    pub(super) operators: OperatorCounts,
     /// The positions of the fragments whose rows it needs.
     pub(super) needs: Vec<usize>,
 }
@@ -83,6 +85,9 @@ fn add(plan: &PlanInfo, above: &str, place: usize, fragments: &mut Vec<Fragment>
         fragments[place].metrics.extend(metrics.clone());
         place
     };
+    if let Some(kind) = kind(&plan.node_name) {
+        fragments[place].operators.add(kind);
+    }
     if is_scan(&plan.node_name) {
         let time = timer(plan, "scan time");
         fragments[place].scans.push(Scan { metrics: metrics.collect(), time });
@@ -102,6 +107,25 @@ fn add(plan: &PlanInfo, above: &str, place: usize, fragments: &mut Vec<Fragment>
     for child in &plan.children {
         add(child, &plan.node_name, place, fragments);
     }
+}
+
+/// Returns the kind of an operator in counts; `None` for wrappers of others.
+fn kind(name: &str) -> Option<OperatorKind> {
+    Some(match name {
+        _ if is_scan(name) => OperatorKind::Scan,
+        "Filter" => OperatorKind::Filter,
+        "Project" => OperatorKind::Project,
+        "Sort" | "TakeOrderedAndProject" => OperatorKind::Sort,
+        "Window" => OperatorKind::Window,
+        "Union" => OperatorKind::Union,
+        "CollectLimit" | "GlobalLimit" | "LocalLimit" => OperatorKind::Limit,
+        "CartesianProduct" => OperatorKind::Join,
+        "ReusedExchange" => return None,
+        _ if name.ends_with("Aggregate") => OperatorKind::Aggregate,
+        _ if name.ends_with("Join") => OperatorKind::Join,
+        _ if name.ends_with("Exchange") => OperatorKind::Exchange,
+        _ => return None,
+    })
 }
 
 /// Returns whether the operator above generated code does little work for its rows. The code's clock runs from its

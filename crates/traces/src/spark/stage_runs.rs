@@ -242,10 +242,11 @@ fn measured(id: u64, stage: &StageRun, after: Vec<u64>, fragments: &[&Fragment])
         thread_seconds,
         scan_seconds,
         filter_project_seconds: filter_seconds.min(thread_seconds - scan_seconds),
-        wait_seconds: 0.0,
         read_bytes: read as f64,
         result_bytes: result as f64,
+        operators: fragments.iter().map(|it| &it.operators).sum(),
         after,
+        ..Stage::default()
     }
 }
 

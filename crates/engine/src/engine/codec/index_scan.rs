@@ -1,5 +1,7 @@
 //! Encodes a scan through an index: the scan of whole objects, the filters to look up, and the index objects.
 
+use std::sync::Arc;
+
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -8,11 +10,13 @@ use object_store::path::Path;
 use prost::Message;
 
 use super::files::FilesMessage;
+use super::select_scan::SelectMessage;
 use super::{Decoder, Encoder};
 use crate::index::discovery::{FileIndex, FileIndexes};
 use crate::index::lookup::IndexObject;
 use crate::index::read_plan::ReadPlan;
 use crate::index::scan::{ColumnLookup, IndexLookup, IndexedSource};
+use crate::scan::s3_select::S3SelectSource;
 
 /// An [`S3Scan`](crate::scan::s3_scan::S3Scan) with an [`IndexedSource`].
 #[derive(Clone, PartialEq, Message)]
@@ -35,6 +39,9 @@ pub(super) struct IndexMessage {
     /// The maximum number of ranges in one request.
     #[prost(uint32, tag = "7")]
     ranges_per_request: u32,
+    /// The scan of index tables, if such tables are used instead of indexes.
+    #[prost(message, optional, tag = "8")]
+    table: Option<SelectMessage>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -69,13 +76,23 @@ impl Encoder<'_> {
         let get = source.inner().clone();
         let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
         let asked = source.lookup();
-        if asked.table.is_some() {
-            return plan_err!("a scan by an index table runs on one machine");
-        }
+        let table = match &asked.table {
+            Some(table) => {
+                let select = table.file_source().downcast_ref::<S3SelectSource>();
+                let Some(select) = select else {
+                    return plan_err!("index tables without a statement");
+                };
+                Some(self.select(table, select)?)
+            }
+            None => None,
+        };
         let column = |asked: &ColumnLookup| {
             let objects = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| {
                 let indexes = file.extension::<FileIndexes>();
-                let index = indexes.and_then(|indexes| indexes.for_column(asked.column));
+                let index = indexes.and_then(|indexes| match table {
+                    Some(_) => indexes.table_for(asked.column),
+                    None => indexes.for_column(asked.column),
+                });
                 index.map_or_else(ObjectMessage::default, |index| ObjectMessage {
                     path: index.object.path.to_string(),
                     size: index.object.size,
@@ -95,6 +112,7 @@ impl Encoder<'_> {
             request: asked.reading.request,
             ranges_per_request: asked.reading.ranges_per_request,
             store: asked.store.as_str().to_owned(),
+            table,
         })
     }
 }
@@ -130,13 +148,18 @@ impl Decoder<'_> {
         let store = ObjectStoreUrl::parse(&message.store)?;
         let IndexMessage { request, ranges_per_request, gap, .. } = *message;
         let reading = ReadPlan { request, ranges_per_request, gap };
-        let asked = IndexLookup { columns, reading, store, table: None };
+        let table = message.table.as_ref().map(|table| self.select(table)).transpose()?;
+        let of_tables = table.is_some();
+        let asked = IndexLookup { columns, reading, store, table: table.map(Arc::new) };
         let mut of_files = of_files.into_iter();
         let indexed = |group: &FileGroup| {
             let mut files = group.clone().into_inner();
             for (file, indexes) in files.iter_mut().zip(of_files.by_ref()) {
                 if !indexes.is_empty() {
-                    file.extensions.insert(FileIndexes::only(indexes));
+                    file.extensions.insert(match of_tables {
+                        true => FileIndexes::only_tables(indexes),
+                        false => FileIndexes::only(indexes),
+                    });
                 }
             }
             FileGroup::new(files)

@@ -7,31 +7,38 @@
 //!
 //! The layout of a model table also differs from that of the original, which can make a query faster or slower. A
 //! copy of each whole table by the same writer is the control, which the paper does not have.
+//!
+//! `rewrite` makes the plans over other tables, and `shape` compares them.
 
 mod rewrite;
+mod shape;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result as PlanResult;
+use datafusion::common::cast::as_uint64_array;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result as PlanResult};
 use datafusion::config::{ConfigNonZeroUsize, TableParquetOptions};
 use datafusion::dataframe::{DataFrame, DataFrameWriteOptions};
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
-use datafusion::datasource::physical_plan::FileScanConfig;
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, TableScan, TableSource};
-use datafusion::physical_plan::ExecutionPlan;
+use sluicegate_costmodel::storage::{OperatorCounts, ScannedTable};
 
 use self::rewrite::{Columns, columns, copied, has_limit, replaced, scans};
+pub use self::shape::PlanDifference;
+use self::shape::{Shape, TableNames};
+use super::operators::counts;
 use crate::Engine;
 use crate::context::error::Result;
+use crate::engine::plan_graph::scan::ScanNode;
 use crate::engine::query::Query;
 
 /// The tables that a query runs over.
@@ -45,13 +52,20 @@ pub enum TableInput {
     Model,
 }
 
+/// A table that was written.
+#[derive(Debug, Clone)]
+struct WrittenTable {
+    provider: Arc<dyn TableProvider>,
+    rows: u64,
+}
+
 /// Writes model tables below a location. The caller uses it for nothing else, and removes it afterwards.
 #[derive(Debug)]
 pub struct ModelTables {
     /// The URL of the location, which ends in `/`.
     root: String,
     /// The copies of whole tables, by the name of the table.
-    copies: BTreeMap<String, Arc<dyn TableProvider>>,
+    copies: BTreeMap<String, WrittenTable>,
     /// The number of tables written so far, and so the number of the next one.
     written: usize,
 }
@@ -64,9 +78,13 @@ pub struct ModelQuery {
     pub scans: usize,
     /// The number of model tables that they read; equal scans share one.
     pub tables: usize,
-    /// True if the plan over the model tables has the same operators as that over the original ones, in the same
-    /// places.
-    pub same_plan: bool,
+    /// The operators of its plan over its own tables.
+    pub operators: OperatorCounts,
+    /// How the plan over the model tables differs from that over its own, apart from what depends on the number and
+    /// the size of files; `None` if it does not.
+    pub plan_difference: Option<PlanDifference>,
+    /// For each scan, its table with the rows that pass its filters, counted when they were written.
+    pub scanned: Vec<ScannedTable>,
     /// True if the plan limits rows somewhere. The query may then leave open which rows it returns.
     pub has_limit: bool,
     plans: [LogicalPlan; 3],
@@ -101,42 +119,53 @@ impl ModelTables {
     ) -> PlanResult<ModelQuery> {
         let original = state.optimize(plan)?;
         let scans = scans(&original)?;
-        let mut models: Vec<(String, Arc<dyn TableProvider>)> = Vec::new();
+        let mut models: Vec<(String, WrittenTable)> = Vec::new();
+        let (mut names, mut scanned) = (TableNames::new(), Vec::new());
         for scan in &scans {
-            let files = files(state, scan).await?;
+            let own = objects(state, &scan.source).await?;
+            let files = own.len().max(1);
             let table = scan.table_name.to_string();
+            names.extend(own.into_iter().map(|object| (object, table.clone())));
             if !self.copies.contains_key(&table) {
                 let all: Columns = (0..scan.source.schema().fields().len()).collect();
                 let copy = self.table(state, scan, (&all, false), files).await?;
-                self.copies.insert(table, copy);
+                self.copies.insert(table.clone(), copy);
             }
             let like = like(scan);
-            if !models.iter().any(|(it, _)| *it == like) {
-                let model = self.table(state, scan, (&columns(scan)?, true), files).await?;
-                models.push((like, model));
-            }
+            let model = match models.iter().find(|(it, _)| *it == like) {
+                Some((_, model)) => model.clone(),
+                None => {
+                    let model = self.table(state, scan, (&columns(scan)?, true), files).await?;
+                    let written = objects(state, &source(&model)).await?;
+                    names.extend(written.into_iter().map(|object| (object, table.clone())));
+                    models.push((like, model.clone()));
+                    model
+                }
+            };
+            let rows = self.copies.get(&table).map(|copy| copy.rows);
+            scanned.push(ScannedTable { table, rows, kept: model.rows });
         }
         let layout = replaced(&original, |scan| {
             let copy = self.copies.get(&scan.table_name.to_string());
-            Ok(copy.map(|copy| ((0..copy.schema().fields().len()).collect(), source(copy))))
+            let all = |copy: &WrittenTable| (0..copy.provider.schema().fields().len()).collect();
+            Ok(copy.map(|copy| (all(copy), source(copy))))
         })?;
         let model = replaced(&original, |scan| {
             let like = like(scan);
             let found = models.iter().find(|(it, _)| *it == like);
             found.map(|(_, model)| Ok((columns(scan)?, source(model)))).transpose()
         })?;
-        let shape = async |plan: &LogicalPlan| -> PlanResult<Vec<String>> {
-            let plan = state.create_physical_plan(plan).await?;
-            let mut names = Vec::new();
-            shape(&plan, 0, &mut names);
-            Ok(names)
-        };
-        let same_plan = shape(&original).await? == shape(&model).await?;
+        let own = state.create_physical_plan(&original).await?;
+        let over_models = state.create_physical_plan(&model).await?;
+        let plan_difference =
+            Shape::new(&own, &names).difference(&Shape::new(&over_models, &names));
         Ok(ModelQuery {
             sql: sql.to_owned(),
             scans: scans.len(),
             tables: models.len(),
-            same_plan,
+            operators: counts(&own),
+            plan_difference,
+            scanned,
             has_limit: has_limit(&original)?,
             plans: [original, layout, model],
         })
@@ -150,7 +179,7 @@ impl ModelTables {
         scan: &TableScan,
         (columns, filtered): (&Columns, bool),
         files: usize,
-    ) -> PlanResult<Arc<dyn TableProvider>> {
+    ) -> PlanResult<WrittenTable> {
         let url = format!("{}{}/", self.root, self.written);
         self.written += 1;
         let mut writing = state.clone();
@@ -158,7 +187,8 @@ impl ModelTables {
         execution.minimum_parallel_output_files = ConfigNonZeroUsize::try_new(files)?;
         let rows = DataFrame::new(writing, copied(scan, columns, filtered)?);
         let parquet: TableParquetOptions = state.default_table_options().parquet;
-        rows.write_parquet(&url, DataFrameWriteOptions::new(), Some(parquet.clone())).await?;
+        let written =
+            rows.write_parquet(&url, DataFrameWriteOptions::new(), Some(parquet.clone())).await?;
         let indices: Vec<_> = columns.iter().copied().collect();
         let schema = Arc::new(scan.source.schema().project(&indices)?);
         let format = ParquetFormat::default().with_options(parquet);
@@ -166,7 +196,8 @@ impl ModelTables {
         let config = ListingTableConfig::new(ListingTableUrl::parse(&url)?)
             .with_listing_options(options)
             .with_schema(schema);
-        Ok(Arc::new(ListingTable::try_new(config)?))
+        let provider = Arc::new(ListingTable::try_new(config)?);
+        Ok(WrittenTable { provider, rows: counted(&written)? })
     }
 }
 
@@ -186,8 +217,19 @@ impl ModelQuery {
     }
 }
 
-fn source(table: &Arc<dyn TableProvider>) -> Arc<dyn TableSource> {
-    provider_as_source(Arc::clone(table))
+fn source(table: &WrittenTable) -> Arc<dyn TableSource> {
+    provider_as_source(Arc::clone(&table.provider))
+}
+
+/// Returns the number of rows that a write reports.
+fn counted(written: &[RecordBatch]) -> PlanResult<u64> {
+    let mut rows = 0;
+    for batch in written {
+        for column in batch.columns() {
+            rows += as_uint64_array(column)?.iter().flatten().sum::<u64>();
+        }
+    }
+    Ok(rows)
 }
 
 /// Returns a key that is equal for scans that can share a model table.
@@ -195,28 +237,16 @@ fn like(scan: &TableScan) -> String {
     format!("{} {:?} {:?}", scan.table_name, scan.projection, scan.filters)
 }
 
-/// Returns the number of files of a scan's table; 1 if it has no files.
-async fn files(state: &SessionState, scan: &TableScan) -> PlanResult<usize> {
+/// Returns the URLs of the objects that a scan of a table reads.
+async fn objects(state: &SessionState, table: &Arc<dyn TableSource>) -> PlanResult<Vec<String>> {
     let session: &dyn Session = state;
-    let table = source_as_provider(&scan.source)?;
-    let plan = table.scan(session, scan.projection.as_ref(), &[], None).await?;
-    let mut files = std::collections::BTreeSet::new();
+    let plan = source_as_provider(table)?.scan(session, None, &[], None).await?;
+    let mut objects = Vec::new();
     plan.apply(|node| {
-        let config = node
-            .downcast_ref::<DataSourceExec>()
-            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-        for group in config.into_iter().flat_map(|it| &it.file_groups) {
-            files.extend(group.files().iter().map(|it| it.object_meta.location.clone()));
-        }
-        Ok::<_, DataFusionError>(TreeNodeRecursion::Continue)
+        objects.extend(ScanNode::from_plan(node).into_iter().flat_map(|it| it.objects));
+        Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(files.len().max(1))
-}
-
-/// Lists the operators of a plan with their depth.
-fn shape(plan: &Arc<dyn ExecutionPlan>, depth: usize, names: &mut Vec<String>) {
-    names.push(format!("{depth} {}", plan.name()));
-    for child in plan.children() {
-        shape(child, depth + 1, names);
-    }
+    objects.sort_unstable();
+    objects.dedup();
+    Ok(objects)
 }

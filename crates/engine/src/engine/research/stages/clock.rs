@@ -29,6 +29,7 @@ pub(super) struct Clock {
     own: AtomicU64,
     waited: AtomicU64,
     bytes: AtomicU64,
+    rows: AtomicU64,
     polled: AtomicBool,
     started: AtomicU64,
     first: AtomicU64,
@@ -42,6 +43,7 @@ impl Clock {
             own: AtomicU64::new(0),
             waited: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
             polled: AtomicBool::new(false),
             started: AtomicU64::new(u64::MAX),
             first: AtomicU64::new(0),
@@ -63,6 +65,11 @@ impl Clock {
     /// Returns the bytes of the output rows, without reserved capacity.
     pub(super) fn bytes(&self) -> f64 {
         self.bytes.load(Ordering::Relaxed) as f64
+    }
+
+    /// Returns the number of output rows.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
     }
 
     /// Returns the time of the first poll in seconds, or `None` if the operator was never polled.
@@ -189,6 +196,7 @@ impl Stream for TimedStream {
             }
             Poll::Ready(Some(Ok(batch))) => {
                 clock.bytes.fetch_add(bytes_of_rows(batch), Ordering::Relaxed);
+                clock.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
                 // The time of counting belongs to no operator.
                 INPUTS.set(outside.saturating_add(nanos(start.elapsed())));
             }

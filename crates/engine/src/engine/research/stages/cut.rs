@@ -16,10 +16,13 @@ use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::WindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
+use sluicegate_costmodel::storage;
 
 use super::clock::{Clock, TimedExec};
-use crate::engine::plan_graph::scan::ScanNode;
+use super::offload::{has_footers, rows_in_footers};
+use crate::engine::plan_graph::scan::{self, ScanNode};
 use crate::engine::plan_graph::title;
+use crate::engine::research::operators::kind;
 
 /// The role of an operator in the model of stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +42,14 @@ pub(super) enum OperatorKind {
 pub(super) struct Node {
     pub(super) title: String,
     pub(super) part: OperatorKind,
+    /// Its kind in counts; `None` if it is not counted.
+    pub(super) counted: Option<storage::OperatorKind>,
     /// The table that it reads, if any: a description, and its objects.
     pub(super) reads: Option<(String, Vec<String>)>,
+    /// The number of rows of that table, if files tell it.
+    pub(super) rows: Option<u64>,
+    /// True if a scan returns all rows of its table.
+    pub(super) reads_all: bool,
     /// True if it consumes all of its input before its first output row.
     pub(super) gathers: bool,
     /// The inputs; those that are consumed completely before the others come first.
@@ -79,12 +88,16 @@ pub(super) fn clocked(
     }
     inputs.sort_by_key(|input| !input.first);
     let reads = ScanNode::from_plan(plan).filter(|_| inputs.is_empty());
+    let config = scan::config(plan);
     let clock = Clock::new(began);
     let with_clocks = replace_children_if_necessary(Arc::clone(plan), children)?;
     let node = Node {
         title: title::title(plan.as_ref()),
         part: operator_kind(plan.as_ref(), &inputs, reads.is_some()),
+        counted: kind(plan),
         reads: reads.map(|it| (it.subject, it.objects)),
+        rows: config.and_then(rows_in_footers),
+        reads_all: config.is_some_and(|it| !has_footers(it)),
         gathers: gathers(plan.as_ref()),
         inputs,
         clock: Arc::clone(&clock),

@@ -1,5 +1,5 @@
 //! Measures a query in stages, the input of the model of computational storage ([`sluicegate_costmodel::storage`];
-//! ICPE 2020, §4.1).
+//! ICPE 2020, §5.2).
 //!
 //! DataFusion runs a plan as pipelines. A stage ends where an operator consumes all of its input before its first
 //! output row (sorts, aggregates over unordered input, windows without a frame), and at the build side of a join. The
@@ -9,10 +9,12 @@
 //! different operators. The time of a stage begins when the last stage that it waits for ends. It ends with the
 //! stage's first row, if its top operator consumes all input first, or else with its last row.
 //!
-//! `cut` finds the stages, and `clock` measures them.
+//! `cut` finds the stages, `clock` measures them, and `offload` finds work beyond scan, filter and project that a
+//! device could take.
 
 mod clock;
 mod cut;
+mod offload;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -160,6 +162,7 @@ impl Stages {
         stage.thread_seconds += own;
         match node.part {
             OperatorKind::Scan => {
+                stage.scanned_bytes += clock.bytes();
                 stage.scan_seconds += own;
                 stage.wait_seconds += clock.waited();
             }
@@ -169,7 +172,12 @@ impl Stages {
         let is_of_a_scan = node.part != OperatorKind::Other;
         if is_of_a_scan && hands_out {
             stage.result_bytes += clock.bytes();
+            stage.tables.extend(offload::table(node));
         }
+        if let Some(kind) = node.counted {
+            stage.operators.add(kind);
+        }
+        offload::add(node, stage);
         if let Some(started) = clock.started() {
             open.started = open.started.min(started);
         }
