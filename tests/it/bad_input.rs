@@ -141,7 +141,7 @@ async fn wrong_settings() {
     let engine = store.engine(Scan::Select).await;
     says(
         try_rows(&engine, "SET sluice.scan = 'sideways'").await,
-        &["sideways", "'auto', 'get', 'select' or 'index'"],
+        &["sideways", "'auto', 'get', 'select', 'index' or 'index_table'"],
     );
     says(
         try_rows(&engine, "SET sluice.nothing = 1").await,

@@ -37,9 +37,9 @@ fn the_reference_has_every_setting_and_command() {
     for name in names {
         assert!(settings.contains(&format!("\n## `{name}`\n")), "{name}");
     }
-    assert!(
-        settings.contains("Values: `'auto'`, `'get'`, `'select'`, `'index'`.  \nDefault: `auto`.")
-    );
+    assert!(settings.contains(
+        "Values: `'auto'`, `'get'`, `'select'`, `'index'`, `'index_table'`.  \nDefault: `auto`."
+    ));
     let commands = good(&mut sluice(&["reference", "commands"]));
     for name in ["sluice", "sluice sql", "sluice switch run", "sluice connect add"] {
         assert!(commands.contains(&format!("\n## `{name}`\n")), "{name}");

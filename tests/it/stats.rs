@@ -5,7 +5,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::cli::{Served, bad, good, sluice, text};
+use crate::cli::{Served, ends, good, sluice, text};
 
 #[test]
 fn stats_say_what_was_counted() {
@@ -63,5 +63,5 @@ fn the_statistics_end_with_the_statement_that_failed() {
     assert!(failed["error"].as_str().unwrap().contains("No field named nothing"), "{failed}");
     assert_eq!(failed["is_definition"], false);
     let nowhere = folder.path().join("no/such/folder");
-    bad(sluice(&["sql", "-c", "SELECT 1", "--stats-json"]).arg(nowhere), "no/such/folder");
+    ends(sluice(&["sql", "-c", "SELECT 1", "--stats-json"]).arg(nowhere), 1, "no/such");
 }

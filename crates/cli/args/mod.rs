@@ -40,7 +40,9 @@ pub(crate) use self::connection::{
 };
 pub(crate) use self::destination::Destination;
 pub(crate) use self::endpoint::{ConformanceArgs, EndpointCommand, ProbeArgs};
-pub(crate) use self::generate::{DataFormat, DataSet, GenerateCommand, QueriesArgs, QueryParameters, TableArgs};
+pub(crate) use self::generate::{
+    DataFormat, DataSet, GenerateCommand, QueriesArgs, QueryParameters, TableArgs,
+};
 pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };

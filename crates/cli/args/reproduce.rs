@@ -7,7 +7,7 @@ use crate::output::listing::ListFormat;
 const EXAMPLES: &str = "\
 Examples:
   sluice reproduce --quick
-      All experiments over small data, in minutes; the report is reproduced/report.html.
+      All experiments over small data, in minutes; the report is reproduced-quick/report.html.
   sluice reproduce
       All of them at the papers' proportions, which takes up to two hours. After Ctrl-C, or after
       the machine was turned off, the same command goes on where it stopped.
@@ -25,7 +25,7 @@ Storage (icpe, 2020). A claim is counted, measured, modelled or external. An ext
 hardware or software: its published number is shown, and it has no verdict. Experiments run commands
 of sluice, each with a process of its own beside a store on this machine; the report names them, so
 that you can run any of them yourself. Their output is kept, and used again as long as the program,
-the command and its data stay the same.";
+the machine, the command and its data stay the same.";
 
 /// Run and compute the papers' tables and figures again, and compare their claims with the results
 #[derive(Debug, clap::Args)]
@@ -40,9 +40,10 @@ pub(crate) struct ReproduceArgs {
     /// Scale factor of TPC-H; the other data sets grow and shrink with it [default: 1, with --quick 0.05]
     #[arg(long, value_name = "FACTOR", value_parser = super::quantity::scale)]
     pub(crate) scale: Option<f64>,
-    /// Folder for the data, the output of each command and the report; it is made if it is missing
-    #[arg(long, value_name = "FOLDER", default_value = "reproduced")]
-    pub(crate) to: PathBuf,
+    /// Folder for the data, the output of each command and the report; it is made if it is missing [default:
+    /// reproduced, with --quick reproduced-quick; with --scale its factor follows]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) to: Option<PathBuf>,
     /// List the experiments instead
     #[arg(long, conflicts_with = "claims")]
     pub(crate) list: bool,

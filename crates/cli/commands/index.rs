@@ -186,10 +186,10 @@ async fn verify(args: VerifyArgs) -> Result<()> {
 
 /// Returns the commands that repair the unusable indexes, or remove those that cannot become usable.
 fn what_helps(args: &VerifyArgs, wrong: &[&Index]) -> String {
-    let commands = |verb: &str, more: &str, states: &[State]| {
+    let commands = |verb: &str, more: &str, states: &[State], is_table: bool| {
         let about: BTreeSet<String> = wrong
             .iter()
-            .filter(|index| states.contains(&index.state))
+            .filter(|index| states.contains(&index.state) && index.is_table() == is_table)
             .map(|index| column_of(&index.name))
             .collect();
         let command = |column: &String| {
@@ -200,16 +200,22 @@ fn what_helps(args: &VerifyArgs, wrong: &[&Index]) -> String {
         about.iter().map(command).collect::<Vec<_>>().join(" and ")
     };
     let repair = [State::Fresh, State::Damaged, State::Stale, State::FormerVersion];
-    let repair = commands("create", " --repair", &repair);
+    let again = commands("create", " --csv", &repair, true);
+    let again = (!again.is_empty()).then(|| {
+        format!("{} and {again} make index tables again", commands("drop", "", &repair, true))
+    });
+    let repair = commands("create", " --repair", &repair, false);
     // The table has no such column, reads its objects with other options, or lost them: nothing can be repaired.
-    let removed = commands("drop", "", &[State::OtherFormat, State::Orphan]);
+    let gone = [State::OtherFormat, State::Orphan];
+    let removed = [false, true].map(|is_table| commands("drop", "", &gone, is_table));
+    let removed = removed.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" and ");
     let repair = (!repair.is_empty()).then(|| format!("{repair} makes new ones"));
     let removed = (!removed.is_empty()).then(|| {
         format!("{removed} removes those of other formats and of objects that are gone, with all others \
                  of the column")
     });
-    let both: Vec<String> = repair.into_iter().chain(removed).collect();
-    format!("{}.", both.join("; "))
+    let all: Vec<String> = repair.into_iter().chain(again).chain(removed).collect();
+    format!("{}.", all.join("; "))
 }
 
 /// Quotes a word for a shell, if it needs quotes.

@@ -88,10 +88,11 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     // The prompt handles Ctrl-C itself: it stops a query and not the session.
     session.fetch_shown = true;
     session.output.at_prompt = true;
-    if let Some(editor) = editor {
-        Box::pin(prompt::run(&mut session, editor, !args.no_init)).await?;
-    }
-    session.log.take().map_or(Ok(()), StatementLog::finish)
+    let ran = match editor {
+        Some(editor) => Box::pin(prompt::run(&mut session, editor, !args.no_init)).await,
+        None => Ok(()),
+    };
+    ran.and(session.log.take().map_or(Ok(()), StatementLog::finish))
 }
 
 /// Returns the note of a page on the source of its numbers.

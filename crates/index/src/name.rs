@@ -99,6 +99,11 @@ impl Name {
         let (name, kind) = Kind::ALL.into_iter().find_map(stem)?;
         let mut parts = name.rsplitn(3, '.').map(ToOwned::to_owned);
         let (format, version, column) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_tag =
+            |part: &String| part.len() == 16 && part.bytes().all(|it| it.is_ascii_hexdigit());
+        if ![&format, &version].into_iter().all(is_tag) {
+            return None;
+        }
         Some(Self { column, version, format, kind })
     }
 
@@ -145,6 +150,7 @@ mod tests {
         }
         assert_eq!(Name::parse("b.idx"), None);
         assert_eq!(Name::parse("_b.idx"), None);
+        assert_eq!(Name::parse("_price.2024.01.csv"), None);
     }
 
     /// Tags must never change: an index under another name is not found.

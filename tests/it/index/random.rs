@@ -146,7 +146,7 @@ async fn as_parquet(folder: &Path, csv: &str, header: bool) -> Vec<u8> {
 
 const COLUMNS: [&str; 5] = ["k", "d", "t", "s", "x"];
 
-const STATEMENTS: [&str; 35] = [
+const STATEMENTS: [&str; 36] = [
     "SELECT * FROM t WHERE k = 3",
     "SELECT s FROM t WHERE k IN (1, 5, -2, 100)",
     "SELECT k, d FROM t WHERE k >= 2 AND k < 5 AND d > 0.5",
@@ -155,6 +155,7 @@ const STATEMENTS: [&str; 35] = [
     "SELECT k, count(*) FROM t WHERE k < 3 GROUP BY k",
     "SELECT * FROM t WHERE d = 1.25 OR d = -0.5 OR d > 2.4",
     "SELECT * FROM t WHERE d <= -1.5",
+    "SELECT * FROM t WHERE (k > 2 AND d < 1) OR k < 1",
     "SELECT t, k FROM t WHERE t = DATE '2000-01-01'",
     "SELECT t FROM t WHERE t > DATE '2000-01-03' AND t <= DATE '2000-01-07'",
     "SELECT * FROM t WHERE s = 'a'",

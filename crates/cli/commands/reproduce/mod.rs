@@ -6,11 +6,12 @@ mod report;
 mod verdicts;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sluicegate_experiments::{
     Claim, ClaimCounts, ClaimVerdict, Experiment, Outcome, Results, RunError, Runner, Setting,
-    Table, claims, experiments,
+    Table, claims, experiments as experiments_of_all,
 };
 
 use self::progress::EvaluationProgress;
@@ -34,12 +35,8 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<()> {
     }
     let concluded = evaluate(&chosen(&names)?, &setting, args)?;
     let verdicts = verdicts_of(&names, &concluded);
-    let results = as_json(&concluded, &verdicts);
-    if concluded.iter().any(|(experiment, _)| !experiment.is_computed()) {
-        report::write_report(&concluded, &results, &setting, args)?;
-    }
     match args.format {
-        ListFormat::Json => writeln!(io::stdout(), "{results:#}")?,
+        ListFormat::Json => writeln!(io::stdout(), "{:#}", as_json(&concluded, &verdicts))?,
         format => print(&names, &concluded, &verdicts, format)?,
     }
     match concluded.iter().filter(|(_, outcome)| outcome.is_err()).count() {
@@ -75,13 +72,14 @@ fn evaluate(
         return Err(Failure::Stopped(code));
     }
     let program = std::env::current_exe()?;
-    let broken = |error: RunError| Failure::new(error.to_string());
+    let broken = |error: RunError| {
+        Failure::new(error.to_string())
+            .with_hint("Wait until the folder is free, or name another one with --to.")
+    };
     let progress = EvaluationProgress::new();
-    let mut runner = Runner::new(&program, &args.to, *setting, progress).map_err(broken)?;
-    let mut missing = 0;
-    for experiment in experiments {
-        missing += runner.missing(experiment).map_err(broken)?;
-    }
+    let folder = folder(args);
+    let mut runner = Runner::new(&program, &folder, *setting, progress).map_err(broken)?;
+    let missing = runner.missing(experiments).map_err(broken)?;
     runner.observer().expect(missing);
     let mut all = Vec::new();
     for &experiment in experiments {
@@ -98,7 +96,27 @@ fn evaluate(
     runner.observer().clear();
     let (ran, reused) = (runner.observer().ran(), runner.observer().reused());
     print_line(&format!("{ran} commands ran, the output of {reused} was there"));
+    // The report also has what ran before.
+    let mut known = all.clone();
+    for experiment in experiments_of_all() {
+        let is_chosen = experiments.iter().any(|it| it.id == experiment.id);
+        if !is_chosen && runner.missing(&[experiment]).map_err(broken)? == 0 {
+            known.push(concluded(experiment, runner.run(experiment)));
+        }
+    }
+    let results = as_json(&known, &verdicts_of(&[], &known));
+    report::write(&known, &results, setting, (args, &folder))?;
     Ok(all)
+}
+
+/// Returns the folder of an evaluation. Evaluations of other sizes have other folders, so that none loses its results.
+fn folder(args: &ReproduceArgs) -> PathBuf {
+    let default = || {
+        let quick = if args.quick { "-quick" } else { "" };
+        let scale = args.scale.map_or_else(String::new, |scale| format!("-{scale}"));
+        PathBuf::from(format!("reproduced{quick}{scale}"))
+    };
+    args.to.clone().unwrap_or_else(default)
 }
 
 /// Returns the verdicts of an outcome as words: `4 of 5 claims hold`.
@@ -160,8 +178,8 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Experiment>> {
             || experiment.id.split_once('/').is_some_and(|(paper, _)| paper == name)
     };
     for name in names {
-        if !experiments().any(|experiment| of(name, experiment)) {
-            let ids: Vec<&str> = experiments().map(|experiment| experiment.id).collect();
+        if !experiments_of_all().any(|experiment| of(name, experiment)) {
+            let ids: Vec<&str> = experiments_of_all().map(|experiment| experiment.id).collect();
             return Err(Failure::Usage(format!(
                 "there is no experiment `{name}`; there are {}, and all of pushdowndb, cheetah, icpe or ours",
                 ids.join(", ")
@@ -169,7 +187,7 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Experiment>> {
         }
     }
     let is_chosen = |it: &&Experiment| names.is_empty() || names.iter().any(|name| of(name, it));
-    Ok(experiments().filter(is_chosen).collect())
+    Ok(experiments_of_all().filter(is_chosen).collect())
 }
 
 fn print_tables(experiment: &Experiment, outcome: &Outcome) -> Result<()> {
@@ -217,7 +235,7 @@ mod tests {
 
     #[test]
     fn experiments_are_chosen_by_id_and_by_paper() {
-        assert_eq!(chosen(&[]).unwrap().len(), experiments().count());
+        assert_eq!(chosen(&[]).unwrap().len(), experiments_of_all().count());
         assert_eq!(chosen(&["pushdowndb/fig1"]).unwrap()[0].id, "pushdowndb/fig1");
         let of_icpe = chosen(&["icpe"]).unwrap();
         assert!(of_icpe.iter().all(|it| it.id.starts_with("icpe/")) && of_icpe.len() > 1);

@@ -1,6 +1,7 @@
 //! The report and the results as files.
 
 use std::io::Write;
+use std::path::Path;
 
 use serde_json::Value;
 use sluicegate_experiments::{
@@ -15,11 +16,11 @@ use crate::output::file::PartialFile;
 use crate::output::progress::print_line;
 
 /// Writes the report and the results into the folder of the evaluation.
-pub(super) fn write_report(
+pub(super) fn write(
     concluded: &[Concluded],
     results: &Value,
     setting: &Setting,
-    args: &ReproduceArgs,
+    (args, folder): (&ReproduceArgs, &Path),
 ) -> Result<()> {
     let reported = |experiment: &'static Experiment| {
         let of = concluded.iter().find(|(it, _)| it.id == experiment.id);
@@ -41,11 +42,11 @@ pub(super) fn write_report(
     for (name, text) in
         [("report.html", report(&input)), ("results.json", format!("{results:#}\n"))]
     {
-        let mut file = PartialFile::begin(&args.to.join(name))?;
+        let mut file = PartialFile::begin(&folder.join(name))?;
         file.file().write_all(text.as_bytes())?;
         file.finish()?;
     }
-    print_line(&format!("the report is {}", args.to.join("report.html").display()));
+    print_line(&format!("the report is {}", folder.join("report.html").display()));
     Ok(())
 }
 
@@ -57,5 +58,6 @@ fn typed(args: &ReproduceArgs) -> String {
         words.push("--quick".to_owned());
     }
     words.extend(args.scale.map(|scale| format!("--scale {scale}")));
+    words.extend(args.to.as_ref().map(|folder| format!("--to {}", folder.display())));
     words.join(" ")
 }

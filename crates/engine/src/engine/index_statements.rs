@@ -29,6 +29,7 @@ use crate::index::location::IndexRoot;
 use crate::index::lookup::{IndexIdentity, OpenIndex};
 use crate::index::rows::collect_rows;
 use crate::index::sort::RUN_BYTES;
+use crate::index::table;
 use crate::index::table::upload_table;
 use crate::scan::s3_scan::{as_adaptive_scan, as_index_scan, as_select_scan};
 use crate::store::ranges::REQUESTS;
@@ -58,6 +59,14 @@ pub struct Index {
     pub name: Name,
     /// Shows whether the index can be used.
     pub state: State,
+}
+
+impl Index {
+    /// Returns true for an index table in CSV.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
+        self.name.kind() == Kind::Table
+    }
 }
 
 /// The state of an index, by its name and its size.
@@ -426,7 +435,13 @@ impl Indexes {
 
     async fn check_freshness(&self, index: &Index, look: FreshnessCheck) -> Result<()> {
         if index.name.kind() == Kind::Table {
-            // A table has no checksums; the scan checks the places that it reads.
+            // A table has no checksums, so only its places can be checked.
+            if look == FreshnessCheck::Whole
+                && let Some(data) = self.objects.get(&index.data)
+            {
+                let tables = self.store(&self.place.store)?;
+                table::verify(&tables, &index.object, data.size).await?;
+            }
             return Ok(());
         }
         let store = self.store(&self.place.store)?;

@@ -476,11 +476,12 @@ impl Shared {
         let mut rows = opener.open(listed)?.await?;
         while let Some(batch) = rows.try_next().await? {
             found.extend(table::places(&batch, file.object_meta.size)?);
+            if found.len() > table::MOST_PLACES {
+                break;
+            }
         }
         // The store returns rows in their order; a merged answer may not.
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
+        table::sorted(found)
     }
 
     /// Counts and notes that an index is not used.
@@ -493,10 +494,13 @@ impl Shared {
         let why = crate::Error::from(why).to_string();
         tracing::info!(%object, column, why, "reading the object without its index");
         if let Some(notes) = &self.bound.notes {
-            notes.add(format!(
-                "the index of {column} for {object} is not used: {why}; \
-                 `sluice index create TABLE {column} --repair` makes a new one"
-            ));
+            let way_out = match self.bound.table {
+                Some(_) => format!(
+                    "`sluice index drop TABLE {column}` and `create TABLE {column} --csv` make a new one"
+                ),
+                None => format!("`sluice index create TABLE {column} --repair` makes a new one"),
+            };
+            notes.add(format!("the index of {column} for {object} is not used: {why}; {way_out}"));
         }
     }
 

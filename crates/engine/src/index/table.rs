@@ -27,14 +27,19 @@ use crate::text::json::surrogate_pairs::mended;
 pub(crate) const VALUE: &str = "value";
 /// The columns with the places of a record's first and last byte.
 const PLACES: [&str; 2] = ["first_byte", "last_byte"];
+/// The greatest number of rows that are fetched by a request each.
+pub(crate) const MOST_PLACES: usize = 1_000_000;
 /// The bytes of a piece of an upload.
 const PIECE_BYTES: usize = 1024 * 1024;
 
-/// Returns true if values of this type can be in an index table. Text cannot, because it may contain line ends.
+/// Returns true if values of this type can be in an index table: S3 Select compares them, and they are no text, which
+/// may contain line ends.
 #[must_use]
 pub fn is_indexable(data_type: &DataType) -> bool {
-    data_type.is_numeric()
-        || matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..))
+    let is_small = data_type.is_integer() && *data_type != DataType::UInt64;
+    let is_other =
+        matches!(data_type, DataType::Decimal128(..) | DataType::Float64 | DataType::Date32);
+    is_small || is_other
 }
 
 /// Returns the columns of the index table of a column of this type.
@@ -92,7 +97,7 @@ pub async fn upload_table(
     let data_type = column.schema.field(column.position).data_type();
     if !is_indexable(data_type) {
         return exec_err!(
-            "an index table can be about numbers, dates and timestamps, not about {data_type}"
+            "an index table can be about whole numbers, decimals, doubles and dates, not about {data_type}"
         );
     }
     let options = GetOptions { if_match: data.e_tag.clone(), ..GetOptions::default() };
@@ -120,6 +125,60 @@ pub async fn upload_table(
     upload.put(Bytes::from(csv)).await?;
     upload.shutdown().await?;
     Ok(CreateOutcome { records, with_value, bytes: written })
+}
+
+/// Reads a table of an object of `size` bytes from its first line to its last.
+///
+/// # Errors
+///
+/// If a line has no place within the object, if two places overlap, or if the store fails.
+pub(crate) async fn verify(
+    store: &Arc<dyn ObjectStore>,
+    table: &ObjectMeta,
+    size: u64,
+) -> Result<()> {
+    let options = GetOptions { if_match: table.e_tag.clone(), ..GetOptions::default() };
+    let mut pieces = store.get_opts(&table.location, options).await?.into_stream();
+    let (mut rest, mut end) = (Vec::new(), 0);
+    while let Some(piece) = pieces.next().await {
+        rest.extend_from_slice(&piece?);
+        let complete = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        for line in rest[..complete].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            end = end_of(line, end, size)?;
+        }
+        rest.drain(..complete);
+    }
+    if rest.is_empty() { Ok(()) } else { exec_err!("its last line has no end") }
+}
+
+/// Returns the end of the place in a line, which must not begin before the end of the place before.
+fn end_of(line: &[u8], before: u64, size: u64) -> Result<u64> {
+    let fields = std::str::from_utf8(line).unwrap_or_default();
+    let mut fields = fields.rsplitn(3, ',');
+    let mut place = || fields.next()?.parse::<u64>().ok();
+    match (place(), place()) {
+        (Some(last), Some(first)) if before <= first && first <= last && last < size => {
+            Ok(last + 1)
+        }
+        _ => exec_err!("it has a line that is no place of a record"),
+    }
+}
+
+/// Sorts the places that one or more tables name, and leaves out those that are named twice.
+///
+/// # Errors
+///
+/// If two of them overlap, or if there are more than [`MOST_PLACES`].
+pub(crate) fn sorted(mut places: Vec<RecordLocation>) -> Result<Vec<RecordLocation>> {
+    if places.len() > MOST_PLACES {
+        return exec_err!("more than {MOST_PLACES} rows pass, each of which is a request");
+    }
+    places.sort_unstable();
+    places.dedup();
+    match places.windows(2).any(|pair| pair[1].first < pair[0].first + pair[0].bytes) {
+        false => Ok(places),
+        true => exec_err!("its places overlap"),
+    }
 }
 
 /// Returns the places in rows of an index table of an object of `size` bytes.
@@ -161,6 +220,24 @@ mod tests {
         for (first, last) in [(10, 20), (-1, 5), (5, 4), (6, 4)] {
             assert!(places(&rows(first, last), 20).is_err(), "{first}..{last}");
         }
+    }
+
+    #[test]
+    fn a_line_has_a_place_after_the_one_before() {
+        assert_eq!(end_of(b"1.5,10,19", 10, 20).unwrap(), 20);
+        for line in ["1,9,19", "1,10,20", "1,19,10", "1,10", "1,x,19", ""] {
+            assert!(end_of(line.as_bytes(), 10, 20).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn places_do_not_overlap() {
+        let place = |first, bytes| RecordLocation { first, bytes };
+        let found = sorted(vec![place(10, 5), place(0, 10), place(10, 5)]).unwrap();
+        assert_eq!(found, [place(0, 10), place(10, 5)]);
+        assert!(sorted(vec![place(0, 10), place(0, 5)]).is_err());
+        assert!(sorted(vec![place(0, 10), place(9, 5)]).is_err());
+        assert!(sorted(vec![place(0, 1); MOST_PLACES + 1]).is_err());
     }
 
     #[test]

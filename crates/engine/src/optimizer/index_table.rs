@@ -12,6 +12,7 @@ use datafusion::datasource::physical_plan::{
 };
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, conjunction};
 use object_store::ObjectMeta;
 use sluicegate_costmodel::{Bytes, Phase, Requests, Rows, Steps, answered};
@@ -97,9 +98,11 @@ fn looked_up(
     }
     for column in fresh.iter().copied() {
         let of_type = schema.field(column).data_type();
-        // Rows without a value are not in the table.
+        // Rows without a value are not in the table, and it has no values of other columns.
         let restricts = |filter: &&Arc<dyn PhysicalExpr>| {
-            spans_of(filter, column, of_type).is_some_and(|spans| !spans.contains(&NULL))
+            let is_alone = collect_columns(filter).iter().all(|it| it.index() == column);
+            is_alone
+                && spans_of(filter, column, of_type).is_some_and(|spans| !spans.contains(&NULL))
         };
         let filters: Vec<_> = filters.iter().filter(restricts).cloned().collect();
         if !filters.is_empty() {
@@ -285,7 +288,7 @@ impl Work {
         };
         let rows = Phase {
             name: "rows",
-            gets: Requests(passing.ceil() as u64 + self.without),
+            gets: Requests((passing.ceil() as u64).saturating_add(self.without)),
             got: Bytes::from_f64(passing * self.row_bytes + self.whole_bytes),
             ..Phase::default()
         };

@@ -10,7 +10,7 @@ use sluicegate_s3select::dialect::ast::{
 pub const BLOOM_CONTAINS: u32 = 6;
 
 /// The time to read and compile an aggregate of one group, in constants of a list: 12 µs where a constant takes 0.8 µs.
-pub const CONSTANTS_OF_A_CASE: u64 = 15;
+pub(crate) const CONSTANTS_OF_A_CASE: u64 = 15;
 
 /// Returns the work of a statement's filter per row: comparisons, conversions, arithmetic, CASE and Bloom filters.
 /// With `passing`, the share of rows that pass, operands behind AND and OR count for the rows that reach them.

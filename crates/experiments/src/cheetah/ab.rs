@@ -47,15 +47,19 @@ fn compute() -> Outcome {
     let stages = |it: Option<&Placement>| it.map_or(0, |it| it.stages.len());
     let alus = |it: Option<&Placement>| it.map_or(0, Placement::stateful_alus);
     let bits = |it: Option<&Placement>| it.map_or(0, |it| it.register_bits);
-    let more = (alus(both).abs_diff(alus(sums)), bits(both).abs_diff(bits(sums)));
     let found = format!(
-        "{} stages, {} with the filter; {} ALU and {} bits more",
+        "{} stages, {} ALUs and {} bits; with the filter {}, {} and {}",
         stages(sums),
+        alus(sums),
+        bits(sums),
         stages(both),
-        more.0,
-        more.1
+        alus(both),
+        bits(both),
     );
-    let holds = both.is_some() && stages(both) == stages(sums) && more == (1, 32);
+    let holds = both.is_some()
+        && stages(both) == stages(sums)
+        && alus(both) == alus(sums) + 1
+        && bits(both) == bits(sums) + 32;
     outcome.decide("C12", found, holds);
     outcome.note(
         "both are behind a table that tells flows apart: two queries over different tables must not see each other's \

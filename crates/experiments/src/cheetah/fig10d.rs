@@ -30,12 +30,29 @@ fn runs(setting: &Setting) -> Vec<Run> {
 fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let all = points(results, &[RUN])?;
     let at = |tables: f64| all.iter().find(|point| point.value == tables);
-    let three = at(3.0).map_or(1.0, |point| point.forwarded);
-    let (nine, optimum) = at(9.0).map_or((1.0, 0.0), |point| (point.forwarded, point.optimum));
     let mut outcome = Outcome::default();
-    let found = format!("{} with 3, {:.3} × OPT with 9", pruned(three), nine / optimum);
-    outcome.decide("C33", found, three <= 0.02 && nine <= 1.001 * optimum);
-    outcome.note("the paper's numbers are restored");
+    match (at(3.0), at(9.0)) {
+        (Some(three), Some(nine)) => {
+            let found = format!(
+                "{} with 3, {:.3} × OPT with 9",
+                pruned(three.forwarded),
+                nine.over_optimum()
+            );
+            let holds = three.forwarded <= 0.01 && nine.over_optimum() <= 1.001;
+            outcome.decide("C33", found, holds);
+            outcome.note(format!(
+                "the paper's numbers are restored. The share depends on the length of the stream: of these {} entries no \
+                 switch prunes more than {}. With 3 tables, {} of the superfluous entries are pruned",
+                three.entries,
+                pruned(three.optimum),
+                pruned(1.0 - three.pruned_duplicates()),
+            ));
+        }
+        _ => {
+            outcome.decide("C33", "no points", false);
+            outcome.note("the sweep has no points with 3 and 9 tables");
+        }
+    }
     outcome.tables.push(table("MAX(adRevenue) of the visits by userAgent", &all));
     outcome.charts.push(chart(EXPERIMENT.title, Axis::linear("tables w"), &all, |it| it.value));
     Ok(outcome)

@@ -16,15 +16,47 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 fn compute() -> Outcome {
     let cases = cases(Figure::Links);
-    let seconds = |gbit: f64| {
-        let case = cases.iter().find(|case| case.query == "GroupBy" && case.value == gbit);
-        case.map_or(f64::NAN, |case| case.completion.total().as_secs_f64())
-    };
-    let faster = seconds(10.0) / seconds(20.0);
     let mut outcome = Outcome::default();
-    outcome.decide("C26", format!("{faster:.2}"), (1.7..=2.1).contains(&faster));
+    decide(&mut outcome, &cases);
     outcome.tables.push(table(Figure::Links, &cases));
     let name = |case: &Case| format!("{}, {} Gbit/s", case.query, case.value);
     outcome.charts.push(bars(EXPERIMENT.title, &cases, name));
     outcome
+}
+
+/// The parts of a completion time: of the workers, of the network and of the master.
+fn shares(case: &Case) -> [f64; 3] {
+    let it = &case.completion;
+    let total = it.total().as_secs_f64();
+    [it.workers, it.network, it.master].map(|part| part.as_secs_f64() / total)
+}
+
+fn decide(outcome: &mut Outcome, cases: &[Case]) {
+    let at = |gbit: f64| cases.iter().filter(move |case| case.value == gbit);
+    // Both links of each query.
+    let pairs: Vec<(&Case, &Case)> = at(10.0)
+        .filter_map(|slow| Some((slow, at(20.0).find(|fast| fast.query == slow.query)?)))
+        .collect();
+    let seconds = |case: &Case| case.completion.total().as_secs_f64();
+    let halved =
+        pairs.iter().all(|(slow, fast)| (1.7..=2.1).contains(&(seconds(slow) / seconds(fast))));
+    let ordered = cases
+        .iter()
+        .map(shares)
+        .all(|[workers, network, master]| workers < network && workers < master);
+    let found: Vec<String> = pairs
+        .iter()
+        .map(|(slow, fast)| {
+            let shares = [slow, fast]
+                .map(|case| shares(case).map(|share| format!("{:.1}", 100.0 * share)).join("/"));
+            let (name, factor) = (&slow.query, seconds(slow) / seconds(fast));
+            format!("{name} {factor:.2}, workers/network/master {} %", shares.join(" and "))
+        })
+        .collect();
+    outcome.decide("C26", found.join("; "), !pairs.is_empty() && halved && ordered);
+    outcome.note(
+        "the rate at which a worker makes packets, 20 million a second, is derived from this very claim, so the factor \
+         agrees by construction. In the model the workers and the master take no time of their own, because they do \
+         their work while packets are sent. The paper compares the parts with those of Spark, which the text has lost",
+    );
 }

@@ -80,6 +80,19 @@ fn seconds_by_kind(plan: &str) -> [f64; 5] {
     seconds
 }
 
+/// Returns the plan of each round, or an error if the kept text does not reach to the end of the last.
+fn plans(results: &Results) -> Result<Vec<&str>, ResultsError> {
+    let plans: Vec<&str> = results.record(RUN)?.answers.split(HEADER).skip(1).collect();
+    let operators = |plan: &str| plan.matches("elapsed_compute=").count();
+    let count = plans.first().map_or(0, |plan| operators(plan));
+    let whole = plans.iter().filter(|plan| operators(plan) == count && count > 0).count();
+    if whole != ROUNDS || plans.len() != ROUNDS {
+        // There is no record of this name, which the error shows.
+        results.record(&format!("{RUN}, {ROUNDS} plans, of which {whole} are whole"))?;
+    }
+    Ok(plans)
+}
+
 /// Parses a time such as `1.15ms` at the start of a text.
 fn duration(text: &str) -> Option<f64> {
     let end = text.find([',', ']']).unwrap_or(text.len());
@@ -91,8 +104,7 @@ fn duration(text: &str) -> Option<f64> {
 }
 
 fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
-    let answers = &results.record(RUN)?.answers;
-    let rounds: Vec<[f64; 5]> = answers.split(HEADER).skip(1).map(seconds_by_kind).collect();
+    let rounds: Vec<[f64; 5]> = plans(results)?.into_iter().map(seconds_by_kind).collect();
     let of = |kind: usize| median(&rounds.iter().map(|round| round[kind]).collect::<Vec<_>>());
     let seconds = [0, 1, 2, 3, 4].map(of);
     let all: f64 = seconds.iter().sum();
@@ -136,6 +148,24 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Record;
+
+    #[test]
+    fn a_text_that_is_cut_is_an_error() {
+        let plan = format!(
+            "{HEADER}\n HashJoinExec: m, metrics=[elapsed_compute=2ms]\n FilterExec: x, metrics=[elapsed_compute=1ms]\n"
+        );
+        let outcome = |answers: &str| {
+            let mut results = Results::default();
+            results.insert(RUN, Record { answers: answers.to_owned(), ..Record::default() });
+            evaluate(&Setting::QUICK, &results)
+        };
+        let all = plan.repeat(ROUNDS);
+        assert_eq!(outcome(&all).unwrap().verdicts[0].found, "67 %");
+        let refused = outcome(&all[..all.len() - 30]).unwrap_err().to_string();
+        assert!(refused.contains("9 plans, of which 8 are whole"), "{refused}");
+        assert!(outcome("").is_err());
+    }
 
     #[test]
     fn operators_are_read_from_a_plan() {

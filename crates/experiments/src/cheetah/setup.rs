@@ -24,7 +24,8 @@ const PUBLISHED: [(Source, u64, u64); 2] =
 fn compute() -> Outcome {
     let mut outcome = Outcome::default();
     let rows = |table: Source| table.rows(1.0);
-    let found = PUBLISHED.map(|(table, ..)| format!("{:.1e}", rows(table) as f64)).join(", ");
+    let millions = |table: Source| format!("{} million", rows(table) as f64 / 1e6);
+    let found = PUBLISHED.map(|(table, ..)| millions(table)).join(" and ");
     outcome.decide(
         "C18",
         found,

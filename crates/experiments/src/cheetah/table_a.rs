@@ -2,7 +2,9 @@
 
 use sluicegate_costmodel::Provenance;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
+use sluicegate_pruning::switch::fit;
 
+use super::table2::long_tofino;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Table};
 
@@ -103,8 +105,16 @@ const SIZES: [(u32, u32); 4] = [(1024, 1), (4096, 2), (4096, 4), (65_536, 8)];
 struct Counted {
     formula: &'static Formula,
     size: (u32, u32),
-    alus: [u64; 2],
-    bits: [u64; 2],
+    /// Stateful ALUs and bits of registers by the formula.
+    expected: [u64; 2],
+    /// Those of the program as it is placed, unless it has no placement.
+    placed: Option<[u64; 2]>,
+}
+
+impl Counted {
+    fn is_equal(&self) -> bool {
+        self.placed == Some(self.expected)
+    }
 }
 
 fn counted() -> Vec<Counted> {
@@ -112,33 +122,32 @@ fn counted() -> Vec<Counted> {
         let (rows, columns) = (size.0, size.1);
         let rows_given = formula.has_rows.then_some(rows);
         let given = Parameters { rows: rows_given, columns: Some(columns), ..formula.given };
-        let program = formula.algorithm.configure(&given).ok()?.program();
+        let placed = || {
+            let program = formula.algorithm.configure(&given).ok()?.program();
+            let placed = fit(&program, &long_tofino()).ok()?;
+            Some([placed.stateful_alus() as u64, placed.register_bits])
+        };
         let (d, w) = (u64::from(rows), u64::from(columns));
-        Some(Counted {
-            formula,
-            size,
-            alus: [(formula.alus)(w), program.registers.len() as u64],
-            bits: [(formula.cells)(d, w) * formula.cell_bits, program.register_bits()],
-        })
+        let expected = [(formula.alus)(w), (formula.cells)(d, w) * formula.cell_bits];
+        Counted { formula, size, expected, placed: placed() }
     };
-    FORMULAS.iter().flat_map(|formula| SIZES.map(|size| of(formula, size))).flatten().collect()
+    FORMULAS.iter().flat_map(|formula| SIZES.map(|size| of(formula, size))).collect()
 }
 
 fn compute() -> Outcome {
     let all = counted();
-    let is_equal = |it: &&Counted| it.alus[0] == it.alus[1] && it.bits[0] == it.bits[1];
-    let equal = all.iter().filter(is_equal).count();
+    let equal = all.iter().filter(|it| it.is_equal()).count();
     let mut outcome = Outcome::default();
     outcome.decide("C45", format!("{equal} of {} programs", all.len()), equal == all.len());
-    if equal < all.len() {
-        let mut differing: Vec<&str> =
-            all.iter().filter(|it| !is_equal(it)).map(|it| it.formula.algorithm.name()).collect();
-        differing.dedup();
-        outcome.note(format!(
-            "{} takes one register and one ALU more: it counts the first N entries, for which the formula has no counter",
-            differing.join(" and ")
-        ));
-    }
+    let differing: Vec<String> = all.iter().filter(|it| !it.is_equal()).map(difference).collect();
+    let cells = "the formulas are evaluated for our cells, of 32 bits or of a pair of 32";
+    outcome.note(match differing.as_slice() {
+        [] => cells.to_owned(),
+        differing => format!(
+            "{cells}; {}. TOP N also counts the first N entries, for which the formula has no counter",
+            differing.join(", ")
+        ),
+    });
     let guarantee = |(name, is_certain, parameters): (&str, bool, &str)| {
         vec![
             name.to_owned(),
@@ -153,8 +162,9 @@ fn compute() -> Outcome {
         provenance: Provenance::Published("Cheetah, appendix A.1".into()),
     });
     outcome.tables.push(Table {
-        title: "ALUs and registers of our programs, beside the formulas of A.2 for our cells"
-            .to_owned(),
+        title:
+            "Stateful ALUs and registers of our programs, beside the formulas of A.2 for our cells"
+                .to_owned(),
         columns: vec![
             "section",
             "algorithm",
@@ -170,11 +180,28 @@ fn compute() -> Outcome {
     outcome
 }
 
-fn row(it: &Counted) -> Vec<String> {
+fn size(it: &Counted) -> String {
     let (rows, columns) = it.size;
-    let size =
-        if it.formula.has_rows { format!("{rows} × {columns}") } else { format!("w = {columns}") };
-    let mut row = vec![it.formula.section.to_owned(), it.formula.algorithm.name().to_owned(), size];
-    row.extend([it.alus[0], it.alus[1], it.bits[0], it.bits[1]].map(|it| it.to_string()));
+    if it.formula.has_rows { format!("{rows} × {columns}") } else { format!("w = {columns}") }
+}
+
+/// Returns what a program takes instead of the formula's resources.
+fn difference(it: &Counted) -> String {
+    let name = format!("{} {}", it.formula.algorithm.name(), size(it));
+    match (it.placed, it.expected) {
+        (Some([alus, bits]), [expected, expected_bits]) => {
+            format!("{name} takes {alus} ALUs for {expected} and {bits} bits for {expected_bits}")
+        }
+        (None, _) => format!("{name} has no placement"),
+    }
+}
+
+fn row(it: &Counted) -> Vec<String> {
+    let mut row =
+        vec![it.formula.section.to_owned(), it.formula.algorithm.name().to_owned(), size(it)];
+    for (at, expected) in it.expected.iter().enumerate() {
+        row.push(expected.to_string());
+        row.push(it.placed.map_or_else(|| "-".to_owned(), |placed| placed[at].to_string()));
+    }
     row
 }

@@ -1,6 +1,7 @@
 //! Section 8.2: our own workers in Spark's place, beside the completion time of the paper's testbed.
 
 use sluicegate_costmodel::Provenance;
+use sluicegate_costmodel::completion::Testbed;
 
 use super::completion::provenance;
 use super::worker_times::{Compared, PARTITIONS, Q3, SCALED, compared, partitions, runs};
@@ -21,10 +22,15 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let mut outcome = Outcome::default();
     decide_queries(&mut outcome, &queries);
     decide_partitions(&mut outcome, &partitions);
-    outcome
-        .tables
-        .push(table("One worker's part of the rows, and Cheetah with all workers", &queries));
-    outcome.tables.push(table("The same rows over 20, 10 and 5 workers", &partitions));
+    let part = "one worker's part of the rows";
+    let fewer = "the same rows over 20, 10 and 5 workers";
+    outcome.tables.push(ours(&format!("Seconds of our workers, {part}"), &queries));
+    outcome.tables.push(cheetah(
+        "Seconds of Cheetah with all workers; those of query 3 include the part of our worker that is not offloaded",
+        &queries,
+    ));
+    outcome.tables.push(ours(&format!("Seconds of our workers, {fewer}"), &partitions));
+    outcome.tables.push(cheetah(&format!("Seconds of Cheetah, {fewer}"), &partitions));
     let bar = |it: &Compared| Bar {
         name: it.query.clone(),
         lengths: vec![it.first, it.later, it.cheetah[0]],
@@ -40,7 +46,8 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
             bars: queries.iter().map(bar).collect(),
             is_stacked: false,
         },
-        provenance: Provenance::Measured,
+        // The times of our workers are measured, as the title says.
+        provenance: provenance(),
     });
     let line = |query: &str, name: &str, of: fn(&Compared) -> f64| {
         let points = partitions.iter().filter(|it| it.query == query);
@@ -54,11 +61,12 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         ]
     });
     outcome.charts.push(Chart {
-        title: "Completion times by the number of workers".to_owned(),
+        title: "Times by the number of workers: first and later runs measured, Cheetah modelled"
+            .to_owned(),
         x: Axis::linear("workers"),
         y: Axis::logarithmic("seconds"),
         marks: Marks::Lines(lines.collect()),
-        provenance: Provenance::Measured,
+        provenance: provenance(),
     });
     Ok(outcome)
 }
@@ -83,8 +91,13 @@ fn decide_queries(outcome: &mut Outcome, queries: &[Compared]) {
     let offloaded = &["BigData B", "BigData A+B", Q3];
     let (found, holds) = faster(offloaded, first);
     outcome.decide("C20", format!("times as fast: {found}"), holds);
+    let rest = 100.0 * (1.0 - Testbed::cheetah().join_part.value);
     outcome.note(format!(
-        "our workers stand for Spark, and read text in the first run; beside later runs: {}",
+        "our workers stand for Spark, and read text in the first run. Only the joins of query 3 are \
+         offloaded, and its time with Cheetah includes {rest:.0} % of that of our own worker, the rest by the paper's \
+         share of the joins: it cannot be more than {:.1} times as fast. Beside later runs, which read columns in \
+         memory: {}",
+        100.0 / rest,
         faster(offloaded, later).0
     ));
     let others = &["Distinct", "GroupBy", "Skyline", "TopN", "Join"];
@@ -100,13 +113,13 @@ fn decide_queries(outcome: &mut Outcome, queries: &[Compared]) {
     let of_later = filter.map_or(f64::NAN, |it| it.cheetah[1] / it.later);
     outcome.decide(
         "C22",
-        format!("{of_first:.2} of the first run"),
-        (0.75..=1.25).contains(&of_first),
+        format!("{of_first:.2} of the first run, {of_later:.2} of later ones"),
+        (0.75..=1.25).contains(&of_first) && of_later > 1.0,
     );
-    outcome.note(format!(
-        "our workers stand for Spark: reading text takes longer than sending packets; of a later run, which reads a \
-         column in memory, it is {of_later:.1} times"
-    ));
+    outcome.note(
+        "our workers stand for Spark: the first run reads text, which takes longer than sending packets; later ones \
+         read a column in memory",
+    );
 }
 
 fn decide_partitions(outcome: &mut Outcome, partitions: &[Compared]) {
@@ -114,7 +127,9 @@ fn decide_partitions(outcome: &mut Outcome, partitions: &[Compared]) {
     let grows = |part: fn(&Compared) -> f64| {
         SCALED.iter().all(|query| {
             let gaps: Vec<f64> = of(query).map(|it| part(it) - it.cheetah[0]).collect();
-            gaps.len() == PARTITIONS.len() && gaps.windows(2).all(|pair| pair[1] > pair[0])
+            gaps.len() == PARTITIONS.len()
+                && gaps.iter().all(|gap| *gap > 0.0)
+                && gaps.windows(2).all(|pair| pair[1] > pair[0])
         })
     };
     let gaps = |part: fn(&Compared) -> f64| {
@@ -127,46 +142,70 @@ fn decide_partitions(outcome: &mut Outcome, partitions: &[Compared]) {
     outcome.decide("C24", format!("{} s", gaps(later)), holds);
     outcome.note(format!(
         "our workers less Cheetah, of DISTINCT and GROUP BY in turn, for partitions of a quarter, half and all rows; \
-         later runs, as in the paper. Of first runs, which read text, the differences are {} s and {}",
+         later runs, as in the paper, of columns in memory: below 0, Cheetah is slower than ours, which pass more rows a \
+         second than a link of 10 Gbit/s carries packets. Of first runs, which read text, the differences are {} s and {}",
         gaps(first),
-        if grows(first) { "grow" } else { "do not grow" },
+        if grows(first) { "grow above 0" } else { "do not grow above 0" },
     ));
-    let spread = |part: fn(&Compared) -> f64| {
+    // The least factor, and the largest as a multiple of the smallest, of the worse query.
+    let factors = |part: fn(&Compared) -> f64| {
         let each = SCALED.iter().map(|query| {
-            let factors: Vec<f64> = of(query).map(|it| part(it) / it.cheetah[0]).collect();
-            let most = factors.iter().copied().fold(0.0, f64::max);
-            most / factors.iter().copied().fold(f64::INFINITY, f64::min)
+            let factors = || of(query).map(|it| part(it) / it.cheetah[0]);
+            let least = factors().fold(f64::INFINITY, f64::min);
+            (least, factors().fold(0.0, f64::max) / least)
         });
-        each.fold(0.0, f64::max)
+        each.fold((f64::INFINITY, 0.0_f64), |(least, spread), it| {
+            (least.min(it.0), spread.max(it.1))
+        })
     };
-    outcome.decide("C25", format!("{:.2}", spread(later)), spread(later) <= 1.5);
+    let worded = |(least, spread): (f64, f64)| {
+        format!(
+            "at least {least:.2} times as fast, the largest factor {spread:.2} times the smallest"
+        )
+    };
+    let (least, spread) = factors(later);
+    let holds = partitions.len() == SCALED.len() * PARTITIONS.len() && least > 1.0 && spread <= 1.5;
+    outcome.decide("C25", worded((least, spread)), holds);
     outcome.note(format!(
-        "the largest factor as a multiple of the smallest, with 20, 10 and 5 workers; of first runs it is {:.2}",
-        spread(first)
+        "later runs of DISTINCT and GROUP BY with 20, 10 and 5 workers, as in the paper; ours read columns in memory. Of \
+         first runs, which read text: {}",
+        worded(factors(first))
     ));
 }
 
-fn table(title: &str, all: &[Compared]) -> Table {
+/// The times of our workers.
+fn ours(title: &str, all: &[Compared]) -> Table {
     let row = |it: &Compared| {
-        let mut row = vec![it.query.clone(), it.workers.to_string()];
-        row.extend([it.first, it.later, it.cheetah[0]].map(|time| format!("{time:.4}")));
-        row.extend(
-            [it.first / it.cheetah[0], it.later / it.cheetah[1]].map(|it| format!("{it:.2}")),
-        );
-        row
+        let times = [it.first, it.later].map(|time| format!("{time:.4}"));
+        [vec![it.query.clone(), it.workers.to_string()], times.to_vec()].concat()
     };
     Table {
-        title: format!("{title}; Cheetah is {}", provenance()),
+        title: title.to_owned(),
+        columns: vec!["query", "workers", "first run", "later runs"],
+        rows: all.iter().map(row).collect(),
+        provenance: Provenance::Measured,
+    }
+}
+
+/// The times of Cheetah, and those of our workers as multiples of them.
+fn cheetah(title: &str, all: &[Compared]) -> Table {
+    let row = |it: &Compared| {
+        let times = it.cheetah.map(|time| format!("{time:.4}"));
+        let factors =
+            [it.first / it.cheetah[0], it.later / it.cheetah[1]].map(|it| format!("{it:.2}"));
+        [vec![it.query.clone(), it.workers.to_string()], times.to_vec(), factors.to_vec()].concat()
+    };
+    Table {
+        title: title.to_owned(),
         columns: vec![
             "query",
             "workers",
-            "first run",
-            "later runs",
-            "Cheetah",
+            "beside the first run",
+            "beside later runs",
             "first / Cheetah",
             "later / Cheetah",
         ],
         rows: all.iter().map(row).collect(),
-        provenance: Provenance::Measured,
+        provenance: provenance(),
     }
 }

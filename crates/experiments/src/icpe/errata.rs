@@ -89,9 +89,10 @@ fn bytes_of_q44() -> Ratio {
 
 fn compute() -> Outcome {
     let mut outcome = Outcome::default();
-    let ratio = bytes_of_q44().ratio();
-    outcome.decide("I22", format!("{ratio:.0}"), format!("{ratio:.0}") == "525");
-    outcome.note("530 is within what the rounding of 0.12 GB allows");
+    let bytes = bytes_of_q44();
+    let [least, most] = bytes.range();
+    outcome.decide("I22", format!("{:.0}", bytes.ratio()), bytes.agrees());
+    outcome.note(format!("the rounding of 63 and 0.12 GB allows {least:.0} to {most:.0}"));
     outcome.tables.push(Table {
         title: "Ratios of printed numbers".to_owned(),
         columns: vec!["ratio", "published", "of the printed numbers", "rounding allows", "verdict"],

@@ -20,7 +20,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Stages with their seconds of scan, filter and project, their other seconds, and the stages that they wait for. The
-/// paper prints the first and the last; the others are chosen so that the query takes 18 s.
+/// paper gives the first and the last. The others are chosen so that the query takes 18 s, and 12 s with the device.
 const STAGES: [(f64, f64, &[u64]); 6] = [
     (1.0, 2.0, &[]),
     (5.0, 2.0, &[]),
@@ -30,19 +30,23 @@ const STAGES: [(f64, f64, &[u64]); 6] = [
     (0.0, 4.0, &[0, 3, 4]),
 ];
 
-fn compute() -> Outcome {
-    let mut outcome = Outcome::default();
+/// Returns the stages. What the stages with scans do beside them is aggregating.
+pub(super) fn example() -> Option<StageGraph> {
     let stage = |(id, (scan, rest, after)): (u64, &(f64, f64, &[u64]))| Stage {
         id,
         wall_seconds: scan + rest,
         thread_seconds: scan + rest,
         scan_seconds: *scan,
+        aggregate_seconds: if *scan > 0.0 { *rest } else { 0.0 },
         after: after.to_vec(),
         ..Stage::default()
     };
-    let (Ok(graph), Some(device)) =
-        (StageGraph::new((0..).zip(&STAGES).map(stage).collect()), Device::by_name("icpe-2020"))
-    else {
+    StageGraph::new((0..).zip(&STAGES).map(stage).collect()).ok()
+}
+
+fn compute() -> Outcome {
+    let mut outcome = Outcome::default();
+    let (Some(graph), Some(device)) = (example(), Device::by_name("icpe-2020")) else {
         return outcome;
     };
     let of = |formula| estimate(&graph, device, Setup::Always, formula, Slots::Unlimited);
@@ -50,7 +54,15 @@ fn compute() -> Outcome {
     let [before, after, literal] =
         [intended.before.makespan, intended.after.makespan, printed.after.makespan];
     outcome.decide("I05", format!("{before}, {after}"), (before, after) == (18.0, 12.0));
-    outcome.decide("I08", literal.to_string(), literal == 17.0);
+    outcome.note(
+        "fitted: the paper gives the 1, 5 and 8 s of scan, filter and project and the order of the stages; their \
+         other seconds are chosen so that 18 and 12 come out",
+    );
+    outcome.decide("I08", literal.to_string(), literal == 12.0);
+    outcome.note(format!(
+        "the printed formula leaves out the rest of a stage, and the paper's own estimates have it: Q72 takes 8190 of \
+         8205 s in Table 2; the {literal} s depend on the chosen seconds, and others would give 12 by both formulas"
+    ));
     let path =
         |stages: &[usize]| stages.iter().map(usize::to_string).collect::<Vec<_>>().join(" → ");
     let row = |name: &str, seconds: f64, critical: &[usize]| {
@@ -58,13 +70,13 @@ fn compute() -> Outcome {
     };
     let names: Vec<String> = graph.stages().iter().map(|it| format!("stage {}", it.id)).collect();
     outcome.charts.push(Chart {
-        title: "Six stages, measured and estimated".to_owned(),
+        title: "Six stages, given and estimated".to_owned(),
         x: Axis::linear("seconds"),
         y: Axis::default(),
         marks: Marks::Gantt(tasks(
             &names,
-            &scheduled(&intended.before),
-            &scheduled(&intended.after),
+            ("given", &scheduled(&intended.before)),
+            ("estimated", &scheduled(&intended.after)),
         )),
         provenance: Provenance::Modelled(device.name.clone().into()),
     });

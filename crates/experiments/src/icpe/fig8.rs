@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sluicegate_costmodel::Provenance;
 
-use super::paper::SPARK;
+use super::paper::{QUERIES, SPARK};
 use super::ranking::{Ranked, ranked};
 use super::tpcds::all_queries;
 use crate::chart::{Axis, Marks, PointSeries};
@@ -18,9 +18,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     place: "ICPE §6.1, Figure 8",
     method: Method::Live { runs, evaluate },
 };
-
-/// Queries with a label in the chart: those of Tables 2 and 3.
-const LABELLED: [usize; 7] = [4, 9, 44, 49, 72, 75, 76];
 
 fn runs(setting: &Setting) -> Vec<Run> {
     vec![all_queries(setting)]
@@ -64,7 +61,7 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
 }
 
 fn point(query: &Ranked) -> Option<(f64, f64, String)> {
-    let is_labelled = LABELLED.contains(&query.number());
+    let is_labelled = QUERIES.contains(&query.number());
     let label = if is_labelled { format!("Q{}", query.number()) } else { String::new() };
     Some((100.0 * query.scan_ratio, 100.0 * query.busy?, label))
 }

@@ -26,7 +26,11 @@ pub(super) fn evaluate<const QUERY: usize>(
         title: format!("Stages of query {QUERY}"),
         x: Axis::linear("seconds"),
         y: Axis::default(),
-        marks: Marks::Gantt(tasks(&names, &stages.measured, &stages.estimated)),
+        marks: Marks::Gantt(tasks(
+            &names,
+            ("measured", &stages.measured),
+            ("estimated", &stages.estimated),
+        )),
         provenance: provenance.clone(),
     });
     outcome.tables.push(totals::<QUERY>(&stages));
@@ -60,11 +64,11 @@ pub(super) fn evaluate<const QUERY: usize>(
     Ok(outcome)
 }
 
-/// Returns two tasks for each stage: as it was measured, and as it is estimated.
+/// Returns two tasks for each stage: in the series before, and with the device.
 pub(super) fn tasks(
     names: &[String],
-    measured: &[Scheduled],
-    estimated: &[Scheduled],
+    (before, measured): (&str, &[Scheduled]),
+    (with_device, estimated): (&str, &[Scheduled]),
 ) -> Vec<Task> {
     let task = |name: &String, (span, is_critical): Scheduled, series: &str| Task {
         name: name.clone(),
@@ -73,8 +77,8 @@ pub(super) fn tasks(
         is_critical,
     };
     let both = names.iter().zip(measured).zip(estimated);
-    both.flat_map(|((name, before), after)| {
-        [task(name, *before, "measured"), task(name, *after, "estimated")]
+    both.flat_map(|((name, measured), estimated)| {
+        [task(name, *measured, before), task(name, *estimated, with_device)]
     })
     .collect()
 }

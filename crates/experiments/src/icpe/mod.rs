@@ -32,6 +32,7 @@ pub mod table2;
 pub mod table3;
 mod tpcds;
 mod usage;
+pub mod what_if;
 
 use crate::Experiment;
 
@@ -56,10 +57,6 @@ pub static EXPERIMENTS: &[Experiment] = &[
     fig18::EXPERIMENT,
     fig19::EXPERIMENT,
     date_dim::EXPERIMENT,
+    what_if::EXPERIMENT,
     errata::EXPERIMENT,
 ];
-
-/// Returns the queries of Table 2.
-fn table2_numbers() -> [usize; 5] {
-    paper::SPARK.map(|it| it.query)
-}

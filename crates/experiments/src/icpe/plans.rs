@@ -1,7 +1,25 @@
-//! The operators of a plan, counted in the output of EXPLAIN.
+//! The operators of a plan, as `sluice storage` counts them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 
 use super::paper::COUNTED;
-use crate::{Results, ResultsError};
+
+/// The operators of a query or a stage by kind, and the tables of its scans.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Plan {
+    operators: BTreeMap<String, u32>,
+    tables: Vec<Scanned>,
+}
+
+/// A scan: the table, the rows of the table, and those that the scan gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Scanned {
+    table: String,
+    rows: Option<u64>,
+    kept: u64,
+}
 
 /// The numbers of operators of a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,28 +36,20 @@ pub(super) struct Operators {
 }
 
 impl Operators {
-    /// Counts the operators of the plan of a query.
-    pub(super) fn of(results: &Results, number: usize) -> Result<Self, ResultsError> {
-        Ok(Self::count(&results.record(&format!("plan of Q{number}"))?.answers))
-    }
-
-    fn count(plan: &str) -> Self {
+    /// Adds up the operators of a plan, or of the stages of one.
+    pub(super) fn of<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Self {
         let mut counts = Self::default();
-        for line in plan.lines() {
-            let line = line.trim_start().trim_start_matches("physical_plan,\"");
-            let name: String = line.chars().take_while(char::is_ascii_alphanumeric).collect();
-            let counter = match name.as_str() {
-                "DataSourceExec" if reads_facts(line) => &mut counts.fact_scans,
-                "DataSourceExec" => &mut counts.dimension_scans,
-                "FilterExec" => &mut counts.filters,
-                "ProjectionExec" => &mut counts.projects,
-                "AggregateExec" => &mut counts.aggregates,
-                "SortExec" => &mut counts.sorts,
-                name if name.ends_with("JoinExec") => &mut counts.joins,
-                name if name.ends_with("WindowAggExec") => &mut counts.windows,
-                _ => continue,
-            };
-            *counter += 1;
+        for plan in plans {
+            let of = |kind: &str| plan.operators.get(kind).copied().unwrap_or_default();
+            let facts = plan.tables.iter().filter(|it| it.is_of_facts()).map(|_| 1).sum();
+            counts.fact_scans += facts;
+            counts.dimension_scans += of("scan").saturating_sub(facts);
+            counts.filters += of("filter");
+            counts.projects += of("project");
+            counts.aggregates += of("aggregate");
+            counts.sorts += of("sort");
+            counts.joins += of("join");
+            counts.windows += of("window");
         }
         counts
     }
@@ -58,30 +68,55 @@ impl Operators {
     }
 }
 
-/// Returns true if a scan reads one of the paper's six fact tables: sales and returns.
-fn reads_facts(scan: &str) -> bool {
-    let path = scan.split_once("/parquet/").map_or("", |(_, path)| path);
-    let table = path.split('/').next().unwrap_or_default();
-    table.ends_with("_sales") || table.ends_with("_returns")
+impl Scanned {
+    /// Returns true if it reads one of the paper's six fact tables: sales and returns. The table is a name, or the URL
+    /// of a file in a folder of that name.
+    fn is_of_facts(&self) -> bool {
+        let path = self.table.split_once("/parquet/").map_or(self.table.as_str(), |(_, it)| it);
+        let table = path.split('/').next().unwrap_or_default();
+        table.ends_with("_sales") || table.ends_with("_returns")
+    }
+}
+
+/// Returns the part of the rows of fact tables that scans leave out, 0 to 1; `None` without such scans.
+pub(super) fn left_out(scans: &[Scanned]) -> Option<f64> {
+    let (mut rows, mut kept) = (0, 0);
+    for scan in scans.iter().filter(|it| it.is_of_facts()) {
+        rows += scan.rows?;
+        kept += scan.kept;
+    }
+    (rows > 0).then(|| 1.0 - kept as f64 / rows as f64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn scan(table: &str, rows: u64, kept: u64) -> Scanned {
+        Scanned { table: table.to_owned(), rows: Some(rows), kept }
+    }
+
     #[test]
-    fn operators_are_counted_by_their_names() {
-        let plan = "plan_type,plan\n\
-            physical_plan,\"SortExec: TopK(fetch=100)\n\
-            \x20 HashJoinExec: mode=CollectLeft\n\
-            \x20   DataSourceExec: file_groups={1 group: [[sf1/parquet/item/item.00.parquet]]}\n\
-            \x20   AggregateExec: mode=Final, gby=[], aggr=[avg(FilterExec)]\n\
-            \x20     AggregateExec: mode=Partial\n\
-            \x20       FilterExec: a@1 = 2\n\
-            \x20         DataSourceExec: file_groups={1 group: [[sf1/parquet/store_sales/s.parquet]]}\n\
-            \n\"\n";
-        let counts = Operators::count(plan);
+    fn operators_of_stages_add_up() {
+        let plan = |operators: &[(&str, u32)], tables: &[&str]| Plan {
+            operators: operators.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect(),
+            tables: tables.iter().map(|table| scan(table, 1, 1)).collect(),
+        };
+        let facts = "s3://tpcds/sf1/parquet/store_sales/store_sales.00.parquet";
+        let dimension = "s3://tpcds/sf1/parquet/item/item.00.parquet";
+        let stages = [
+            plan(&[("scan", 2), ("filter", 1), ("aggregate", 2)], &[dimension, facts]),
+            plan(&[("join", 1), ("sort", 1), ("exchange", 3)], &[]),
+        ];
+        let counts = Operators::of(&stages);
         assert_eq!(counts.counted(), [1, 1, 1, 0, 2, 1, 1]);
         assert_eq!(counts.windows, 0);
+    }
+
+    #[test]
+    fn rows_that_are_left_out_are_those_of_facts() {
+        let scans = [scan("store_sales", 100, 5), scan("item", 50, 50), scan("web_sales", 100, 95)];
+        assert_eq!(left_out(&scans), Some(0.5));
+        assert_eq!(left_out(&scans[1..2]), None);
     }
 }

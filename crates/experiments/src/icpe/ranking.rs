@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::plans::Plan;
 use crate::{Results, ResultsError};
 
 /// A query, measured once, with the estimate for a device.
@@ -22,6 +23,8 @@ pub(super) struct Ranked {
     pub(super) busy: Option<f64>,
     #[serde(default)]
     pub(super) quadrant: Option<String>,
+    #[serde(flatten)]
+    pub(super) plan: Plan,
 }
 
 impl Ranked {
@@ -37,10 +40,63 @@ impl Ranked {
 }
 
 /// Returns the queries of a run, in the order of their numbers.
+///
+/// # Errors
+///
+/// If there are none.
 pub(super) fn ranked(results: &Results, run: &str) -> Result<Vec<Ranked>, ResultsError> {
     let mut queries: Vec<Ranked> = results.output(run)?;
+    if queries.is_empty() {
+        return Err(missing(results, &format!("queries of {run}")));
+    }
     queries.sort_by_key(Ranked::number);
     Ok(queries)
+}
+
+/// Returns the query of a run with this number.
+pub(super) fn query<'a>(
+    results: &Results,
+    queries: &'a [Ranked],
+    number: usize,
+    run: &str,
+) -> Result<&'a Ranked, ResultsError> {
+    required(results, queries.iter().find(|it| it.number() == number), number, run)
+}
+
+/// Returns what was found of a query in the output of a run.
+///
+/// # Errors
+///
+/// If nothing was.
+pub(super) fn required<T>(
+    results: &Results,
+    found: Option<T>,
+    number: usize,
+    run: &str,
+) -> Result<T, ResultsError> {
+    match found {
+        Some(found) => Ok(found),
+        None => Err(missing(results, &format!("Q{number} of {run}"))),
+    }
+}
+
+/// Returns the error for an output that is not there.
+fn missing(results: &Results, what: &str) -> ResultsError {
+    match results.record(what) {
+        Err(error) => error,
+        Ok(_) => missing(results, &format!("{what}?")),
+    }
+}
+
+/// The numbers of queries with their speed-ups.
+pub(super) type Speedups = Vec<(usize, f64)>;
+
+/// Returns the queries with the greatest and the least speed-up; 0 of none.
+pub(super) fn extremes(speedups: &Speedups) -> [(usize, f64); 2] {
+    let by_speedup = |one: &&(usize, f64), other: &&(usize, f64)| one.1.total_cmp(&other.1);
+    let greatest = speedups.iter().max_by(by_speedup).copied().unwrap_or_default();
+    let least = speedups.iter().min_by(by_speedup).copied().unwrap_or_default();
+    [greatest, least]
 }
 
 /// Returns Spearman's rank correlation, or 0 if there are too few pairs.
@@ -81,10 +137,22 @@ mod tests {
         let line = |query: &str| {
             let line = serde_json::json!({
                 "query": query, "scan_ratio": 0.5, "measured_s": 1.0, "estimated_s": 0.5, "speedup": null,
+                "operators": {}, "tables": [],
             });
             Ranked::deserialize(line).unwrap()
         };
         assert_eq!((line("TPC-DS query 96").number(), line("Q9").number()), (96, 9));
         assert_eq!(line("Q9").speedup(), f64::INFINITY);
+        let queries = [line("Q9")];
+        let found = |number| query(&Results::default(), &queries, number, "ranking");
+        assert_eq!(found(9), Ok(&queries[0]));
+        let refused = found(44).unwrap_err().to_string();
+        assert_eq!(refused, "run `Q44 of ranking`: there is no output");
+    }
+
+    #[test]
+    fn speedups_without_limit_are_the_greatest() {
+        let speedups = vec![(9, 8.0), (44, f64::INFINITY), (72, 1.0)];
+        assert_eq!(extremes(&speedups), [(44, f64::INFINITY), (72, 1.0)]);
     }
 }

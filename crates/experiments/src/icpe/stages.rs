@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use sluicegate_costmodel::storage::{Slots, Stage, StageGraph, schedule};
 
+use super::plans::Plan;
 use crate::{Results, ResultsError};
 
 /// A stage as it was measured, with the estimate for a device.
@@ -16,6 +17,8 @@ pub(super) struct ListedStage {
     pub(super) estimated_s: f64,
     /// `before`, `with device`, `both`, or empty.
     critical: String,
+    #[serde(flatten)]
+    pub(super) plan: Plan,
 }
 
 /// A stage in a schedule: its start and end in seconds, and true if it is on the critical path.

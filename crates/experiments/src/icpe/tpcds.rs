@@ -1,7 +1,10 @@
 //! TPC-DS behind a store, and the commands that run its queries.
 
-use sluicegate_workloads::tpcds;
+use std::borrow::Cow;
 
+use sluicegate_workloads::tpcds::{self, Parameters};
+
+use super::paper::QUERIES;
 use crate::{Data, Run, Setting, UNLIMITED};
 
 /// The name under which the experiments of this paper share runs.
@@ -9,6 +12,8 @@ const SHARED: &str = "icpe";
 /// The device's set-up for each stage. It is a second in the paper, 0.3 % of the median of its queries; queries here
 /// take a thousandth of the paper's time.
 pub(super) const SETUP: &str = "1ms";
+/// The paper's device, if it did what §8 and §9 name, too.
+pub(super) const WHAT_IF: &str = "icpe-2020-what-if";
 /// Settings with which the store only answers GETs.
 pub(super) const PLAIN: [(&str, &str); 5] = [
     ("scan", "get"),
@@ -65,11 +70,7 @@ pub(super) fn data(setting: &Setting) -> Data {
 
 /// Returns the text of a query. Query 44 is about store 2, as in the paper: store 4 sells nothing at small scales.
 pub(super) fn text(number: usize) -> String {
-    let text = tpcds::query(number).unwrap_or_default();
-    match number {
-        44 => text.replace("ss_store_sk = 4", "ss_store_sk = 2"),
-        _ => text.to_owned(),
-    }
+    tpcds::query_with(number, Parameters::Icpe2020).map(Cow::into_owned).unwrap_or_default()
 }
 
 /// Returns the numbers of the queries that run: all of them, but at small scales query 90 divides by a count of 0.
@@ -85,12 +86,29 @@ pub(super) fn all_queries(setting: &Setting) -> Run {
         "queries",
         "tpcds",
         &numbers.join(","),
+        "--parameters",
+        "icpe-2020",
     ])
 }
 
-/// Runs some queries and ranks them.
-pub(super) fn ranking(setting: &Setting, numbers: &[usize]) -> Run {
-    with_queries("ranking", setting, numbers, &["--rounds", "5", "--setup", SETUP])
+/// The name of the run that ranks the queries of Tables 2 and 3.
+pub(super) const RANKING: &str = "ranking";
+
+/// Runs the queries of Tables 2 and 3 and ranks them.
+pub(super) fn ranking(setting: &Setting) -> Run {
+    with_queries(RANKING, setting, &QUERIES, &["--rounds", "5", "--setup", SETUP])
+}
+
+/// Runs some queries and ranks them by what a device saves that does more, or less, than the paper's.
+pub(super) fn offloading(
+    name: &str,
+    setting: &Setting,
+    numbers: &[usize],
+    operations: &str,
+) -> Run {
+    let device = ["--device", WHAT_IF, "--offload", operations];
+    let rounds = ["--rounds", "3", "--setup", SETUP];
+    with_queries(name, setting, numbers, &[device, rounds].concat())
 }
 
 /// Runs some queries over model tables, too.
@@ -103,14 +121,6 @@ pub(super) fn model_tables(setting: &Setting, numbers: &[usize]) -> Run {
 pub(super) fn stages(setting: &Setting, number: usize) -> Run {
     let name = format!("stages of Q{number}");
     with_queries(&name, setting, &[number], &["--rounds", "5", "--setup", SETUP])
-}
-
-/// Explains a query.
-pub(super) fn plan(setting: &Setting, number: usize) -> Run {
-    let only = "SET datafusion.explain.physical_plan_only = true".to_owned();
-    let explain = format!("EXPLAIN {}", text(number));
-    let name = format!("plan of Q{number}");
-    Run::sql(name, &data(setting), UNLIMITED, &PLAIN, &[only, explain], 1).shared(SHARED)
 }
 
 fn with_queries(name: &str, setting: &Setting, numbers: &[usize], arguments: &[&str]) -> Run {

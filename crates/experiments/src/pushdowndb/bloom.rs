@@ -44,12 +44,6 @@ impl Hash {
             (2..self.n).take_while(|it| it * it <= self.n).all(|it| !self.n.is_multiple_of(it));
         is_prime && self.n > self.m && (1..self.n).contains(&self.a) && self.b < self.n
     }
-
-    /// Returns the position of an attribute's bit as SQL. Positions count from 1.
-    pub(super) fn sql(self, attribute: &str) -> String {
-        let Self { a, b, n, m } = self;
-        format!("(({a} * CAST({attribute} as INT) + {b}) % {n}) % {m} + 1")
-    }
 }
 
 #[cfg(test)]

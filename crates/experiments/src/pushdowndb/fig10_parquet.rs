@@ -4,6 +4,7 @@ use super::data;
 use super::fig10::times;
 use super::items::{self, Tables};
 use super::sweep::{self, Cell};
+use super::sweep_charts;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
 
@@ -28,7 +29,7 @@ fn cells(setting: &Setting) -> Vec<Cell> {
 }
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    sweep::runs(&cells(setting), setting.either(2, 1))
+    sweep::runs(&cells(setting), sweep::ROUNDS)
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
@@ -45,8 +46,10 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         ));
     }
     outcome.charts.push(times("Measured time of ten items over Parquet", &measured));
-    outcome.charts.push(sweep::cost_chart("Measured cost of ten items over Parquet", &measured));
-    let title = format!("Gains over Parquet at scale factor {}", setting.scale);
+    outcome
+        .charts
+        .push(sweep_charts::cost_chart("Measured cost of ten items over Parquet", &measured));
+    let title = format!("Gains over Parquet at {}", items::scales(setting));
     outcome.tables.push(items::table(title, &gains));
     outcome.tables.push(sweep::table("Ten items over Parquet", "item", &measured));
     Ok(outcome)

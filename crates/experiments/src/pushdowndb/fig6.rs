@@ -1,9 +1,12 @@
 //! Figure 6: the number of groups that the hybrid aggregates in S3.
 
+use std::ops::RangeInclusive;
+
 use sluicegate_costmodel::{Bytes, Cost};
 
 use super::groupings::{GroupBy, SAMPLED, hybrid_parts, provenance, query};
 use super::sweep::{self, Cell, LINK};
+use super::sweep_charts;
 use super::{data, names};
 use crate::chart::{Axis, Bar};
 use crate::experiment::Method;
@@ -24,8 +27,10 @@ const THETA: f64 = 0.9;
 const COLUMN: &str = "g2";
 /// The largest ratio of the hybrid's time to that of its slower part.
 const OVERLAPPED: f64 = 1.1;
-/// The run whose plan counts the sampled rows.
-const PLAN: &str = "sample";
+/// The runs whose plans count the sampled rows: of 1 %, and of as many rows as the engine samples by default.
+const PLANS: [&str; 2] = ["sample", "default sample"];
+/// The share of the rows that a sample of 1 % may have.
+const ONE_PERCENT: RangeInclusive<f64> = 0.009..=0.011;
 /// The objects of the table.
 const OBJECTS: f64 = 4.0;
 
@@ -57,16 +62,18 @@ fn runs(setting: &Setting) -> Vec<Run> {
     let settings = [
         ("scan", "select"),
         ("group_by", "hybrid"),
-        ("group_by_sample", sample.as_str()),
         ("group_by_pushed", "6"),
+        ("group_by_sample", sample.as_str()),
     ];
-    let explain = format!("explain analyze {}", query("skewed", COLUMN));
-    runs.push(Run::sql(PLAN, &data::groups(setting), LINK, &settings, &[explain], 1));
+    let data = data::groups(setting);
+    let explain = [format!("explain analyze {}", query("skewed", COLUMN))];
+    runs.push(Run::sql(PLANS[0], &data, LINK, &settings, &explain, 1));
+    runs.push(Run::sql(PLANS[1], &data, LINK, &settings[..3], &explain, 1));
     runs
 }
 
 /// Returns a counter of a plan, such as `sample_rows=16.38 K`.
-fn counter(plan: &str, name: &str) -> Option<f64> {
+pub(super) fn counter(plan: &str, name: &str) -> Option<f64> {
     let text = plan.split(&format!("{name}=")).nth(1)?.split([',', ']']).next()?;
     let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let factor = match unit {
@@ -97,20 +104,30 @@ fn points() -> [Point; PUSHED.len()] {
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let measured = sweep::read(&cells(setting), results)?;
-    let sampled = counter(&results.record(PLAN)?.answers, "sample_rows");
+    let [set, default] = PLANS.map(|plan| results.record(plan));
+    let [set, default] = [set?, default?]
+        .map(|it| counter(&it.answers, "sample_rows").map(|sampled| sampled / rows(setting)));
     let mut outcome = Outcome::default();
-    let share = sampled.map(|it| it / rows(setting));
-    let found = share.map_or_else(|| "none".to_owned(), |it| format!("{:.2} %", 100.0 * it));
-    outcome.decide("P41", found, share.is_some_and(|it| it > 0.0));
-    outcome.note(
-        "with sluice.group_by_sample set to 1 % of an object's rows; by default 4,096 rows of each object are sampled",
-    );
+    let percent = |share: Option<f64>| {
+        share.map_or_else(|| "none".to_owned(), |it| format!("{:.2} %", 100.0 * it))
+    };
+    let found = format!("{}; {} by default", percent(set), percent(default));
+    outcome.decide("P41", found, set.is_some_and(|it| ONE_PERCENT.contains(&it)));
+    outcome.note(format!(
+        "with sluice.group_by_sample set to {:.0} rows of each object, which is 1 % of it; by default the engine samples \
+         4,096 rows of each object, however large it is",
+        sampled_rows(setting)
+    ));
     let points = points();
     decide(&mut outcome, &points);
 
     let axis = || Axis::linear("groups in S3");
-    outcome.charts.push(sweep::time_chart("Measured time of the hybrid", axis(), &measured));
-    outcome.charts.push(sweep::returned_chart("Bytes that the hybrid returns", axis(), &measured));
+    outcome.charts.push(sweep_charts::time_chart("Measured time of the hybrid", axis(), &measured));
+    outcome.charts.push(sweep_charts::returned_chart(
+        "Bytes that the hybrid returns",
+        axis(),
+        &measured,
+    ));
     outcome.tables.push(sweep::table("Sums of four columns by 100 groups", "in S3", &measured));
     show(&mut outcome, &points);
     Ok(outcome)
@@ -126,12 +143,17 @@ fn decide(outcome: &mut Outcome, points: &[Point]) {
     let most = points.iter().map(|it| (it.seconds - before) / slower(it)).fold(0.0, f64::max);
     let found = format!("at most {most:.2} times the slower part, without the sample");
     outcome.decide("P49", found, most <= OVERLAPPED);
+    outcome.note(
+        "the predicted plan runs both parts together by construction, so this checks the prediction and not a store; it \
+         adds up the scans of both parts, which matters if the part in S3 is the slower one; the engine's times are in the \
+         table",
+    );
 }
 
 /// Adds the predictions.
 fn show(outcome: &mut Outcome, points: &[Point]) {
     let bar = |it: &Point| Bar { name: format!("{} in S3", it.pushed), lengths: it.parts.to_vec() };
-    outcome.charts.push(sweep::parts_chart(
+    outcome.charts.push(sweep_charts::parts_chart(
         "Predicted time of the hybrid's parts over 64 million rows",
         ["largest groups in S3", "other groups here"],
         points.iter().map(bar).collect(),
@@ -166,9 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn the_predictions_agree_with_the_claims() {
+    fn the_predicted_claims_that_differ_are_these() {
         let mut outcome = Outcome::default();
         decide(&mut outcome, &points());
-        assert!(outcome.verdicts.iter().all(|it| it.holds), "{:?}", outcome.verdicts);
+        let differing: Vec<&str> =
+            outcome.verdicts.iter().filter(|it| !it.holds).map(|it| it.claim).collect();
+        assert_eq!(differing, ["P49"], "{:?}", outcome.verdicts);
     }
 }

@@ -3,7 +3,8 @@
 use sluicegate_costmodel::Provenance;
 
 use super::groupings::{GROUPS, GroupBy, hybrid_parts, provenance, query, share};
-use super::sweep::{self, Cell, LINK, spread};
+use super::sweep::{self, Cell, LINK, Measured, series, spread};
+use super::sweep_charts;
 use super::{data, names};
 use crate::chart::{Axis, Line};
 use crate::experiment::Method;
@@ -36,7 +37,11 @@ fn cells(setting: &Setting) -> Vec<Cell> {
             let settings = [("scan", scan), ("group_by", way)];
             let query = query("skewed", column);
             let cell = Cell::new(name, (theta.to_string(), theta), &data, &settings, query);
-            if way == "hybrid" { cell.set("group_by_pushed", PUSHED) } else { cell }
+            match way {
+                "hybrid" => cell.set("group_by_pushed", PUSHED),
+                "filtered" => cell.often(),
+                _ => cell,
+            }
         })
     };
     WAYS.into_iter().flat_map(of).collect()
@@ -66,10 +71,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let ways =
         |theta| [GroupBy::Server, GroupBy::Filtered, GroupBy::Hybrid { largest: PUSHED, theta }];
     let predicted = SKEWS.map(|(theta, _)| ways(theta).map(|way| (way, way.predict())));
-    let flat = [0, 1].map(|way| spread(predicted.iter().map(|it| it[way].1.0)));
-    let found = format!("{:.2} and {:.2}", flat[0], flat[1]);
-    outcome.decide("P50", found, flat.iter().all(|it| *it <= FLAT));
-    outcome.note("the predictions do not depend on the skew; the measured times are in the table");
+    decide_flat(&mut outcome, &measured);
     let [_, (_, filtered), (hybrid, last)] = predicted[SKEWS.len() - 1];
     let better = filtered.0 / last.0;
     outcome.decide("P51", format!("{better:.2}"), (1.2..=1.45).contains(&better));
@@ -82,14 +84,26 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
             filtered.0 / 1.31,
         ));
     }
-    let scanned = hybrid.scanned() / GroupBy::Filtered.scanned();
-    let dearer = last.1.total().cents() / filtered.1.total().cents();
-    let found = format!("{scanned:.2} times the bytes, {dearer:.2} times the cost");
-    outcome.decide("P52", found, scanned >= 2.0 && dearer >= 1.0);
+    let [filtered_here, hybrid_here] =
+        [names::FILTERED, names::HYBRID].map(|name| series(&measured, name));
+    let (scanned, dearer) = match (filtered_here.last(), hybrid_here.last()) {
+        (Some(one), Some(other)) => {
+            (other.scanned() as f64 / one.scanned() as f64, other.dollars() / one.dollars())
+        }
+        _ => (0.0, 0.0),
+    };
+    let found = format!("{scanned:.2} times the bytes, {dearer:.2} times the cost, at θ = 1.3");
+    outcome.decide("P52", found, scanned.is_finite() && scanned >= 2.0 && dearer >= 1.0);
+    outcome.note(format!(
+        "counted and billed here; the prediction has {:.2} times the bytes, because its plan scans the table twice, and \
+         {:.2} times the cost",
+        hybrid.scanned() / GroupBy::Filtered.scanned(),
+        last.1.total().cents() / filtered.1.total().cents(),
+    ));
 
     let axis = || Axis::linear("skew θ");
-    outcome.charts.push(sweep::time_chart("Measured time of group-bys", axis(), &measured));
-    outcome.charts.push(sweep::cost_chart("Measured cost of group-bys", &measured));
+    outcome.charts.push(sweep_charts::time_chart("Measured time of group-bys", axis(), &measured));
+    outcome.charts.push(sweep_charts::cost_chart("Measured cost of group-bys", &measured));
     outcome.tables.push(sweep::table("Sums of four columns by 100 groups", "θ", &measured));
     outcome.tables.push(Table {
         title: "Rows in the four largest groups at θ = 1.3".to_owned(),
@@ -106,7 +120,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     for ((theta, _), ways) in SKEWS.iter().zip(&predicted) {
         for ((way, (seconds, cost)), line) in ways.iter().zip(&mut lines) {
             line.points.push([*theta, *seconds, *seconds, *seconds]);
-            bars.push((format!("{theta}, {}", way.name()), sweep::cost_parts(cost)));
+            bars.push((format!("{theta}, {}", way.name()), sweep_charts::cost_parts(cost)));
             let cents = format!("{:.2}", cost.total().cents());
             rows.push(vec![
                 way.name().to_owned(),
@@ -116,14 +130,14 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
             ]);
         }
     }
-    outcome.charts.push(sweep::predicted_chart(
+    outcome.charts.push(sweep_charts::predicted_chart(
         "Predicted time of group-bys over 64 million rows",
         axis(),
         lines.to_vec(),
         provenance(),
     ));
     let title = "Predicted cost of group-bys over 64 million rows";
-    outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
+    outcome.charts.push(sweep_charts::cost_bars(title, provenance(), bars));
     outcome.tables.push(Table {
         title: "Group-bys over 64 million rows, predicted for the paper's client".to_owned(),
         columns: vec!["strategy", "θ", "seconds", "cents"],
@@ -131,6 +145,31 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         provenance: provenance(),
     });
     Ok(outcome)
+}
+
+/// Decides by measured times whether the skew matters to the strategies without S3-side aggregation.
+fn decide_flat(outcome: &mut Outcome, measured: &[Measured]) {
+    let seconds = [names::SERVER, names::FILTERED].map(|name| {
+        let all = series(measured, name).into_iter().map(Measured::seconds);
+        all.collect::<Vec<f64>>()
+    });
+    let flat = seconds.each_ref().map(|all| spread(all.iter().copied()));
+    let found = format!("{:.2} and {:.2}", flat[0], flat[1]);
+    outcome.decide("P50", found, flat.iter().all(|it| *it <= FLAT));
+    let times = seconds.map(|all| {
+        let all: Vec<String> = all.iter().map(|it| format!("{it:.2}")).collect();
+        all.join(", ")
+    });
+    let reason = if flat.iter().any(|it| *it > FLAT) {
+        "all scan the same bytes, and on two cores short scans differ by what else runs; "
+    } else {
+        ""
+    };
+    outcome.note(format!(
+        "the longest time by the shortest: server-side group-by takes {} s and filtered {} s by skew; {reason}the \
+         predictions have the same time for any skew by construction",
+        times[0], times[1],
+    ));
 }
 
 #[cfg(test)]

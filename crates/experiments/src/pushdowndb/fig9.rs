@@ -3,6 +3,7 @@
 use super::fig8::query;
 use super::paper::LINEITEM_ROWS;
 use super::sweep::{self, Cell, series};
+use super::sweep_charts;
 use super::{data, names};
 use crate::chart::Axis;
 use crate::experiment::Method;
@@ -91,8 +92,8 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         ));
     }
     let axis = || Axis::logarithmic("K");
-    outcome.charts.push(sweep::time_chart("Measured time of a top-K", axis(), &measured));
-    outcome.charts.push(sweep::cost_chart("Measured cost of a top-K", &measured));
+    outcome.charts.push(sweep_charts::time_chart("Measured time of a top-K", axis(), &measured));
+    outcome.charts.push(sweep_charts::cost_chart("Measured cost of a top-K", &measured));
     let title = format!("The K least prices of lineitem at scale factor {}", setting.scale);
     outcome.tables.push(sweep::table(title, "K", &measured));
     Ok(outcome)

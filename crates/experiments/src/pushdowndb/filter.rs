@@ -17,7 +17,7 @@ pub(super) enum Filter {
 }
 
 /// The bytes of an entry of the index: value, first and last byte. The paper does not print them.
-const ENTRY_BYTES: u64 = 26;
+pub(super) const ENTRY_BYTES: u64 = 26;
 /// The values of a row of lineitem in an answer; its end counts as one.
 const ROW_VALUES: f64 = 17.0;
 

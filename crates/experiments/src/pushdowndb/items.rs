@@ -1,9 +1,10 @@
 //! The ten items of Figure 10, without and with pushdown.
 
-use sluicegate_costmodel::{Bytes, Cost, HardwareProfile, Phase, Provenance, Requests};
+use sluicegate_costmodel::{Bytes, Phase, Provenance, Requests, Rows, Terms};
 use sluicegate_workloads::pushdowndb::ITEMS;
 
-use super::paper::{OBJECTS, predicted};
+use super::groupings::{ROWS, TABLE};
+use super::paper::{OBJECTS, ROW_BYTES};
 use super::sweep::{Cell, Measured, geometric_mean, series};
 use super::{data, names};
 use crate::{Data, Setting, Table};
@@ -124,22 +125,67 @@ pub(super) fn table(title: String, gains: &[Gain]) -> Table {
     }
 }
 
-/// Returns the cost of what an item moved, at scale factor 10 for a client.
-pub(super) fn at_scale_10(it: &Measured, setting: &Setting, client: &HardwareProfile) -> Cost {
+/// Names the scale factors of a table of all items.
+pub(super) fn scales(setting: &Setting) -> String {
+    let (scale, groups) = (setting.scale, data::group_scale(setting));
+    match scale == groups {
+        true => format!("scale factor {scale}"),
+        false => format!("scale factor {scale}, {GROUP_BY} at {groups}"),
+    }
+}
+
+/// The objects of a table here.
+const OBJECTS_HERE: u64 = 4;
+/// The bytes of a part that is fetched by a GET.
+const PART: u64 = 8 << 20;
+/// The bytes of a value in an answer, about.
+const VALUE_BYTES: f64 = 8.0;
+
+/// Returns what a store does with each row that it scans for an item, by its query and by how the engine pushes it: the
+/// groups of Group-by and Q1 are formed by GROUP BY, and a Bloom filter of 1 % has seven hash functions.
+fn terms(item: &str) -> Terms {
+    let (comparisons, probes, keys, updates) = match item {
+        GROUP_BY => (0.0, 0.0, 1.0, 4.0),
+        "Join" => (0.0, 7.0, 0.0, 0.0),
+        "Q1" => (1.0, 0.0, 2.0, 8.0),
+        "Q3" => (1.0, 7.0, 0.0, 0.0),
+        "Q6" => (3.0, 0.0, 0.0, 1.0),
+        "Q17" => (0.0, 7.0, 1.0, 1.0),
+        "Q19" => (6.0, 7.0, 0.0, 0.0),
+        _ => (1.0, 0.0, 0.0, 0.0),
+    };
+    Terms { comparisons, probes, keys, updates, ..Terms::NONE }
+}
+
+/// Returns the work of an item at scale factor 10, by what was counted here.
+///
+/// There are 96 objects of each table instead of four, each with as many statements. A GET has a part of 8 MiB, or the
+/// ranges that an index found, which are as many times more as rows.
+pub(super) fn at_scale_10(it: &Measured, setting: &Setting) -> Phase {
     let scale = if it.cell.label == GROUP_BY { data::group_scale(setting) } else { setting.scale };
     let factor = 10.0 / scale;
-    let bytes = it.query.last.bytes;
+    let (bytes, requests) = (it.query.last.bytes, it.query.last.requests);
     let of = |bytes: u64| Bytes::from_f64(bytes as f64 * factor);
-    // Objects are larger at scale 10, and there are 96 of each table.
-    let objects = |requests: u64| Requests(if requests > 0 { OBJECTS } else { 0 });
-    let requests = it.query.last.requests;
-    let phase = Phase {
-        gets: objects(requests.get),
+    let scanned = of(bytes.scanned);
+    let row = match it.cell.label == GROUP_BY {
+        true => TABLE.as_f64() / ROWS.as_f64(),
+        false => ROW_BYTES as f64,
+    };
+    let is_index = it.query.last.strategies.iter().any(|it| it.strategy == "index");
+    let gets = match is_index {
+        true => Requests((requests.get as f64 * factor).ceil() as u64),
+        false => Requests(of(bytes.fetched).0.div_ceil(PART)),
+    };
+    Phase {
+        gets,
         got: of(bytes.fetched),
-        selects: objects(requests.select),
-        scanned: of(bytes.scanned),
+        selects: Requests(requests.select * OBJECTS / OBJECTS_HERE),
+        selects_at_once: Some(Requests(OBJECTS)),
+        scanned,
+        scanned_rows: Rows::from_f64(scanned.as_f64() / row),
+        terms: terms(&it.cell.label),
+        answered: bytes.returned as f64 * factor / VALUE_BYTES,
         returned: of(bytes.returned),
         ..Phase::default()
-    };
-    predicted(&phase.into(), client).1
+    }
 }

@@ -6,6 +6,7 @@ use super::data;
 use super::joins::{Join, query, slow_client};
 use super::paper::predicted;
 use super::sweep::{self, Cell, Measured};
+use super::sweep_charts;
 use crate::chart::{Axis, Line};
 use crate::{Outcome, Setting, Table};
 
@@ -52,7 +53,8 @@ pub(super) fn predictions(points: &[Point]) -> [Vec<(f64, Cost)>; 3] {
 /// The provenance of predictions for the client of the joins.
 pub(super) fn provenance() -> Provenance {
     Provenance::Modelled(
-        "paper, with a client that reads 100 MB/s and 1.9 µs for a SUBSTRING".into(),
+        "paper, with a client of 100 MB/s that reads only what has arrived, and 1.9 µs for a SUBSTRING"
+            .into(),
     )
 }
 
@@ -64,8 +66,8 @@ pub(super) fn show(
     published: &[(Join, usize, f64)],
 ) {
     let x = || Axis::linear(axis);
-    outcome.charts.push(sweep::time_chart("Measured time of joins", x(), measured));
-    outcome.charts.push(sweep::cost_chart("Measured cost of joins", measured));
+    outcome.charts.push(sweep_charts::time_chart("Measured time of joins", x(), measured));
+    outcome.charts.push(sweep_charts::cost_chart("Measured cost of joins", measured));
     outcome.tables.push(sweep::table("Joins of customer and orders", axis, measured));
 
     let (mut rows, mut lines, mut bars) = (Vec::new(), Vec::new(), Vec::new());
@@ -87,21 +89,21 @@ pub(super) fn show(
     for (at, point) in points.iter().enumerate() {
         for (join, times) in Join::ALL.into_iter().zip(&predictions) {
             let name = format!("{}, {}", point.label, join.name());
-            bars.extend(times.get(at).map(|it| (name, sweep::cost_parts(&it.1))));
+            bars.extend(times.get(at).map(|it| (name, sweep_charts::cost_parts(&it.1))));
         }
     }
     for &(join, at, time) in published {
         let point = points.get(at).map(|point| (point.x, time));
         lines.push(Line::published(join.name(), point));
     }
-    outcome.charts.push(sweep::predicted_chart(
+    outcome.charts.push(sweep_charts::predicted_chart(
         "Predicted time of joins at scale factor 10",
         x(),
         lines,
         provenance(),
     ));
     let title = "Predicted cost of joins at scale factor 10";
-    outcome.charts.push(sweep::cost_bars(title, provenance(), bars));
+    outcome.charts.push(sweep_charts::cost_bars(title, provenance(), bars));
     outcome.tables.push(Table {
         title: "Joins at scale factor 10, predicted for the paper's client".to_owned(),
         columns: vec!["strategy", axis, "seconds", "published", "cents"],

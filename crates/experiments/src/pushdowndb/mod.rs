@@ -5,7 +5,8 @@
 //! as they were measured. Claims about the paper's seconds and dollars are decided by the predictions, the others by
 //! what is counted and measured.
 //!
-//! * `data.rs` has the data sets, and `sweep.rs` turns queries along an axis into runs, tables and charts.
+//! * `data.rs` has the data sets, `sweep.rs` turns queries along an axis into runs and tables, and
+//!   `sweep_charts.rs` draws them.
 //! * `paper.rs` has the paper's sizes. `filter.rs`, `joins.rs` and `groupings.rs` have its strategies as plans of the
 //!   cost model, and `bloom.rs` its Bloom filters.
 //! * The other files are a table or figure each.
@@ -41,6 +42,7 @@ pub mod suggestion4;
 pub mod suggestion5;
 pub mod suggestion6;
 mod sweep;
+mod sweep_charts;
 pub mod table1;
 pub mod table2;
 

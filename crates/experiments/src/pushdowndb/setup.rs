@@ -34,7 +34,7 @@ fn runs(setting: &Setting) -> Vec<Run> {
 }
 
 /// Returns the bytes of each table from lines of URL and size. Its folder is the last but one part of a URL.
-fn tables(answers: &str) -> Vec<(String, f64)> {
+pub(super) fn tables(answers: &str) -> Vec<(String, f64)> {
     let mut tables: Vec<(String, f64)> = Vec::new();
     let object = |line: &str| {
         let (url, size) = line.rsplit_once(',')?;

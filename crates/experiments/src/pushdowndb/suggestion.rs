@@ -3,6 +3,7 @@
 use sluicegate_costmodel::Provenance;
 
 use super::sweep::{self, Measured, series};
+use super::sweep_charts;
 use crate::chart::Axis;
 use crate::{Outcome, Table};
 
@@ -38,7 +39,11 @@ pub(super) fn compare(
         provenance: Provenance::Measured,
     });
     outcome.tables.push(sweep::table(title, column, measured));
-    outcome.charts.push(sweep::time_chart(format!("{title}: measured time"), axis, measured));
-    outcome.charts.push(sweep::cost_chart(format!("{title}: measured cost"), measured));
+    outcome.charts.push(sweep_charts::time_chart(
+        format!("{title}: measured time"),
+        axis,
+        measured,
+    ));
+    outcome.charts.push(sweep_charts::cost_chart(format!("{title}: measured cost"), measured));
     outcome
 }

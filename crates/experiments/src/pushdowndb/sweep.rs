@@ -1,9 +1,9 @@
-//! Sweeps: queries run by several strategies along an axis, as runs, tables and charts.
+//! Sweeps: queries run by several strategies along an axis, as runs and tables.
 
-use sluicegate_costmodel::{Cost, Provenance};
+use sluicegate_costmodel::Provenance;
 
-use crate::chart::{Axis, Bar, Line, Marks};
-use crate::{Chart, Data, Repeated, Results, ResultsError, Run, StatementDollars, Table};
+use super::sweep_charts::parts;
+use crate::{Data, Repeated, Results, ResultsError, Run, StatementDollars, Table};
 
 /// The link of live experiments. Two cores scan a bit more than 1 GB/s here, about eleven times what this link
 /// carries. The ratio is that of the paper's 96 scans of 130 MB/s to its link of 1.16 GB/s.
@@ -157,7 +157,7 @@ impl Measured {
     }
 
     /// The point of a line, with the slowest round.
-    fn point(&self) -> [f64; 4] {
+    pub(super) fn point(&self) -> [f64; 4] {
         let slowest = self.query.all_seconds.iter().copied().fold(self.seconds(), f64::max);
         [self.cell.x, self.seconds(), self.seconds(), slowest]
     }
@@ -192,17 +192,6 @@ pub(super) fn series<'a>(measured: &'a [Measured], name: &str) -> Vec<&'a Measur
     measured.iter().filter(|it| it.cell.series == name).collect()
 }
 
-/// Returns the names of the series, in order.
-fn names<'a>(of: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut names = Vec::new();
-    for name in of {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
 /// A table of what all cells took and moved.
 pub(super) fn table(title: impl Into<String>, axis: &'static str, measured: &[Measured]) -> Table {
     let row = |it: &Measured| {
@@ -232,106 +221,6 @@ pub(super) fn table(title: impl Into<String>, axis: &'static str, measured: &[Me
         ],
         rows: measured.iter().map(row).collect(),
         provenance: Provenance::Measured,
-    }
-}
-
-/// The parts of a bill, in the order of [`parts`].
-const PARTS: [&str; 4] = ["compute", "scan", "return", "requests"];
-
-/// Returns the parts of a measured bill in cents.
-fn parts(dollars: &StatementDollars) -> [f64; 4] {
-    [dollars.compute, dollars.scanned, dollars.returned, dollars.requests].map(|it| 100.0 * it)
-}
-
-/// Returns the parts of a predicted bill in cents.
-pub(super) fn cost_parts(cost: &Cost) -> [f64; 4] {
-    [cost.compute, cost.scanned, cost.returned, cost.requests].map(|it| it.cents())
-}
-
-/// A chart of seconds along an axis, a line for each series.
-pub(super) fn time_chart(title: impl Into<String>, x: Axis, measured: &[Measured]) -> Chart {
-    let lines = names(measured.iter().map(|it| it.cell.series.as_str())).into_iter().map(|name| {
-        let points = series(measured, name).into_iter().map(Measured::point).collect();
-        Line { name: name.to_owned(), points, is_published: false }
-    });
-    Chart {
-        title: title.into(),
-        x,
-        y: Axis::linear("seconds"),
-        marks: Marks::Lines(lines.collect()),
-        provenance: Provenance::Measured,
-    }
-}
-
-/// A chart of the bytes that S3 Select returns along an axis, a line for each series.
-pub(super) fn returned_chart(title: impl Into<String>, x: Axis, measured: &[Measured]) -> Chart {
-    let lines = names(measured.iter().map(|it| it.cell.series.as_str())).into_iter().map(|name| {
-        let point = |it: &Measured| (it.cell.x, it.returned() as f64 / 1e6);
-        Line::new(name, series(measured, name).into_iter().map(point))
-    });
-    let provenance = Provenance::Counted;
-    let y = Axis::linear("MB returned");
-    Chart { title: title.into(), x, y, marks: Marks::Lines(lines.collect()), provenance }
-}
-
-/// A chart of predicted seconds along an axis.
-pub(super) fn predicted_chart(
-    title: impl Into<String>,
-    x: Axis,
-    lines: Vec<Line>,
-    provenance: Provenance,
-) -> Chart {
-    let y = Axis::linear("seconds");
-    Chart { title: title.into(), x, y, marks: Marks::Lines(lines), provenance }
-}
-
-/// A chart of the predicted seconds of two parts, a bar for each point.
-pub(super) fn parts_chart(
-    title: impl Into<String>,
-    parts: [&str; 2],
-    bars: Vec<Bar>,
-    is_stacked: bool,
-    provenance: Provenance,
-) -> Chart {
-    let marks = Marks::Bars { parts: parts.map(str::to_owned).to_vec(), bars, is_stacked };
-    Chart {
-        title: title.into(),
-        x: Axis::linear("seconds"),
-        y: Axis::linear(""),
-        marks,
-        provenance,
-    }
-}
-
-/// A chart of the parts of bills in cents, a bar for each cell, those of a point together.
-pub(super) fn cost_chart(title: impl Into<String>, measured: &[Measured]) -> Chart {
-    let labels = names(measured.iter().map(|it| it.cell.label.as_str()));
-    let of = |label: &str| {
-        let here: Vec<&Measured> = measured.iter().filter(|it| it.cell.label == label).collect();
-        here.into_iter()
-            .map(|it| (format!("{}, {}", it.cell.label, it.cell.series), parts(&it.bill())))
-            .collect::<Vec<_>>()
-    };
-    cost_bars(title, Provenance::Measured, labels.into_iter().flat_map(of))
-}
-
-/// A chart of bills as bars of their parts.
-pub(super) fn cost_bars(
-    title: impl Into<String>,
-    provenance: Provenance,
-    bars: impl IntoIterator<Item = (String, [f64; 4])>,
-) -> Chart {
-    let bars = bars.into_iter().map(|(name, parts)| Bar { name, lengths: parts.to_vec() });
-    Chart {
-        title: title.into(),
-        x: Axis::linear("cents"),
-        y: Axis::linear(""),
-        marks: Marks::Bars {
-            parts: PARTS.map(str::to_owned).to_vec(),
-            bars: bars.collect(),
-            is_stacked: true,
-        },
-        provenance,
     }
 }
 

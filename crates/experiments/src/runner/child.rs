@@ -40,7 +40,10 @@ impl Surroundings {
     /// Returns a command with an environment that has nothing of the user's stores, settings and measurements.
     pub(super) fn command(&self, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.program);
-        let is_foreign = |name: &str| name.starts_with("AWS_") || name.starts_with("SLUICE_");
+        let is_foreign = |name: &str| {
+            let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+            is_proxy || name.starts_with("AWS_") || name.starts_with("SLUICE_")
+        };
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(is_foreign) {
                 command.env_remove(name);
@@ -103,7 +106,8 @@ impl Surroundings {
             return Err(failed(arguments, status, &fs::read_to_string(stderr).unwrap_or_default()));
         }
         let usage = sampler.map(Sampler::finish).unwrap_or_default();
-        Ok(Finished { stdout: folder::read(stdout)?, usage })
+        let stdout = fs::read(stdout).map_err(|error| folder::at(stdout, error))?;
+        Ok(Finished { stdout: String::from_utf8_lossy(&stdout).into_owned(), usage })
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::RunError;
-use crate::Record;
 use crate::run::{Data, Run};
+use crate::{Machine, Record};
 
 /// Changes when the form of the recorded outputs does.
 const VERSION: u32 = 1;
@@ -19,6 +19,8 @@ pub(super) struct Folder {
     path: PathBuf,
     /// The checksum of the program whose outputs are valid.
     program: u64,
+    /// The machine whose outputs are valid.
+    machine: String,
     /// The locked file.
     _lock: File,
 }
@@ -47,7 +49,13 @@ impl Folder {
             Err(fs::TryLockError::Error(error)) => return Err(at(&file, error)),
         }
         let program = checksum(program).map_err(|error| at(program, error))?;
-        Ok(Self { path, program, _lock: lock })
+        // What a killed run has left. A command that outlives it has files of its own.
+        let temporary = path.join("temporary");
+        fs::remove_dir_all(&temporary).map_err(|error| at(&temporary, error))?;
+        fs::create_dir_all(&temporary).map_err(|error| at(&temporary, error))?;
+        let Machine { processor, cores, .. } = Machine::this();
+        let machine = format!("{processor:?}, {cores:?}");
+        Ok(Self { path, program, machine, _lock: lock })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -59,9 +67,9 @@ impl Folder {
         self.path.join("data")
     }
 
-    /// Returns a file that the next run may overwrite.
+    /// Returns a file of this process that the next run may overwrite.
     pub(super) fn temporary(&self, name: &str) -> PathBuf {
-        self.path.join("temporary").join(name)
+        self.path.join("temporary").join(format!("{}-{name}", std::process::id()))
     }
 
     /// Returns the recorded output of a run; `None` if there is none, or if the program or the run has changed since.
@@ -96,8 +104,9 @@ impl Folder {
     /// Returns true if a data set is complete, and made by this program.
     pub(super) fn has(&self, data: &Data) -> Result<bool, RunError> {
         let path = self.mark_of(data);
+        let parts = [self.data().join(&data.name), self.path.join(data.definitions())];
         match fs::read_to_string(&path) {
-            Ok(key) => Ok(key == self.key(data)),
+            Ok(key) => Ok(key == self.key(data) && parts.iter().all(|part| part.exists())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(at(&path, error)),
         }
@@ -132,7 +141,7 @@ impl Folder {
     }
 
     fn key(&self, of: &impl Serialize) -> String {
-        let text = serde_json::to_string(of).unwrap_or_default();
+        let text = serde_json::to_string(of).unwrap_or_default() + &self.machine;
         format!("{VERSION} {:016x} {:016x}", self.program, crc(text.as_bytes()))
     }
 
@@ -207,6 +216,10 @@ mod tests {
             assert_eq!(opened.record("x/z", &shared).unwrap().as_ref(), Some(&record));
             assert!(!opened.has(&data).unwrap());
             opened.has_made(&data).unwrap();
+            // The mark alone is not enough.
+            assert!(!opened.has(&data).unwrap());
+            fs::create_dir_all(place.join("data/tpch")).unwrap();
+            fs::write(place.join("tpch.sql"), "").unwrap();
             assert!(opened.has(&data).unwrap());
             // A cut file counts as none.
             fs::write(opened.results_of("x/y", &run), "{\"key").unwrap();

@@ -8,7 +8,7 @@ mod folder;
 mod store;
 mod usage;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -148,17 +148,21 @@ impl<O: Observer> Runner<O> {
         Ok(results)
     }
 
-    /// Returns the number of an experiment's runs whose output is not there.
+    /// Returns the number of runs of some experiments whose output is not there. A run that they share counts once.
     ///
     /// # Errors
     ///
     /// If the folder cannot be read.
-    pub fn missing(&self, experiment: &Experiment) -> Result<usize, RunError> {
-        let mut missing = 0;
-        for run in experiment.runs(&self.setting) {
-            missing += usize::from(self.folder.record(experiment.id, &run)?.is_none());
+    pub fn missing(&self, experiments: &[&Experiment]) -> Result<usize, RunError> {
+        let mut missing = BTreeSet::new();
+        for experiment in experiments {
+            for run in experiment.runs(&self.setting) {
+                if self.folder.record(experiment.id, &run)?.is_none() {
+                    missing.insert((run.shared.unwrap_or(experiment.id), run.name));
+                }
+            }
         }
-        Ok(missing)
+        Ok(missing.len())
     }
 
     fn run_now(&mut self, experiment: &Experiment, run: &Run) -> Result<Record, RunError> {

@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{ChildStdin, Stdio};
+use std::process::{self, ChildStdin, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use super::child::{KilledOnDrop, Surroundings, wait_for};
@@ -11,6 +12,11 @@ use crate::run::shell;
 
 /// The longest time until a store is ready.
 const READY: Duration = Duration::from_secs(30);
+/// A part of the error of a store whose folder another one serves.
+const BUSY: &str = "another server already serves";
+/// How often such a store is started again, and after which time.
+const TRIES: usize = 60;
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// A store over the data sets. It ends when this value is dropped, and also if this process ends in any other way,
 /// because its input ends then.
@@ -27,11 +33,30 @@ impl StoreProcess {
         data: &Path,
         link: &'static str,
     ) -> Result<Self, RunError> {
+        let busy = |error: &RunError| matches!(error, RunError::Command { words, .. } if words.contains(BUSY));
+        let mut started = Self::start_once(surroundings, data, link);
+        // The store of a runner that was killed finishes its requests first.
+        for _ in 0..TRIES {
+            match &started {
+                Err(error) if busy(error) => {}
+                _ => break,
+            }
+            thread::sleep(PAUSE);
+            started = Self::start_once(surroundings, data, link);
+        }
+        started
+    }
+
+    fn start_once(
+        surroundings: &Surroundings,
+        data: &Path,
+        link: &'static str,
+    ) -> Result<Self, RunError> {
         let folder = data.display().to_string();
         let words = ["serve", "--dir", &folder, "--listen", "127.0.0.1:0", "--link", link];
         let more = ["--no-fsync", "--stop-with-stdin"];
         let arguments: Vec<String> = words.into_iter().chain(more).map(str::to_owned).collect();
-        let out = data.with_file_name("temporary").join("store.out");
+        let out = data.with_file_name("temporary").join(format!("{}-store.out", process::id()));
         let error = out.with_extension("error");
         let file = |path: &Path| File::create(path).map_err(|error| folder::at(path, error));
         let mut command = surroundings.command(&arguments);

@@ -144,22 +144,20 @@ fn is_skipped(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// Returns the first part of an aggregate, given its last.
 fn input_of_aggregate(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
-    let is_last = matches!(
-        plan.downcast_ref::<AggregateExec>()?.mode(),
-        AggregateMode::Final | AggregateMode::FinalPartitioned
-    );
-    let mut part = plan;
-    while is_last {
-        let [input] = part.children()[..] else { return None };
-        part = input;
-        match part.downcast_ref::<AggregateExec>() {
-            Some(aggregate) if *aggregate.mode() == AggregateMode::Partial => return Some(part),
-            Some(_) => {}
-            None if is_skipped(part) => {}
-            None => return None,
-        }
+    match plan.downcast_ref::<AggregateExec>()?.mode() {
+        AggregateMode::Final | AggregateMode::FinalPartitioned => first_part(plan),
+        _ => None,
     }
-    None
+}
+
+fn first_part(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
+    let [part] = plan.children()[..] else { return None };
+    match part.downcast_ref::<AggregateExec>() {
+        Some(aggregate) if *aggregate.mode() == AggregateMode::Partial => Some(part),
+        Some(_) => first_part(part),
+        None if is_skipped(part) => first_part(part),
+        None => None,
+    }
 }
 
 fn label(plan: &Arc<dyn ExecutionPlan>) -> String {
