@@ -48,7 +48,8 @@ const LIVE: [&str; 5] = ["reproduce", "cheetah/protocol", "--quick", "--scale", 
 /// Returns the numbers of `3 commands ran, the output of 4 was there`.
 fn counts(output: &Output) -> [usize; 2] {
     let said = text(&output.stderr);
-    let line = said.lines().find(|line| line.contains(" commands ran, ")).expect(&said);
+    let line = said.lines().find(|line| line.contains(" commands ran, "));
+    let line = line.unwrap_or_else(|| panic!("{said}"));
     let numbers = line.split_ascii_whitespace().filter_map(|word| word.parse().ok());
     numbers.collect::<Vec<usize>>().try_into().unwrap()
 }

@@ -136,7 +136,7 @@ async fn stages_end_where_all_of_an_input_is_wanted() {
 async fn stages_have_their_operators_and_rows() {
     let store = Store::start().await;
     let facts: String = (0..1000).map(|it| format!("{},{}\n", it % 10, it)).collect();
-    store.put("fact/1.csv", &format!("k,v\n{facts}"));
+    store.put("fact/1.csv", format!("k,v\n{facts}"));
     store.put("dim/1.csv", "d,name\n1,a\n2,b\n");
     let engine = store.engine(Scan::Get).await;
     for (table, columns) in [("fact", "k INT, v INT"), ("dim", "d INT, name VARCHAR")] {

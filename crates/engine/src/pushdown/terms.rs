@@ -226,7 +226,7 @@ fn casts<'a>(expr: &'a Expr, known: &mut Vec<&'a Expr>) -> Terms {
 }
 
 /// Returns the number of constants that the store reads before the first row: those in the lists of the filter, and
-/// for each aggregate of one group [`CONSTANTS_OF_A_CASE`].
+/// for each aggregate of one group `CONSTANTS_OF_A_CASE`.
 #[must_use]
 pub fn constants(query: &Query) -> u64 {
     let items = match &query.projection {
