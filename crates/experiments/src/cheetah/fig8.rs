@@ -44,19 +44,19 @@ fn decide(outcome: &mut Outcome, cases: &[Case]) {
         .iter()
         .map(shares)
         .all(|[workers, network, master]| workers < network && workers < master);
-    let found: Vec<String> = pairs
-        .iter()
-        .map(|(slow, fast)| {
-            let shares = [slow, fast]
-                .map(|case| shares(case).map(|share| format!("{:.1}", 100.0 * share)).join("/"));
-            let (name, factor) = (&slow.query, seconds(slow) / seconds(fast));
-            format!("{name} {factor:.2}, workers/network/master {} %", shares.join(" and "))
-        })
-        .collect();
-    outcome.decide("C26", found.join("; "), !pairs.is_empty() && halved && ordered);
-    outcome.note(
-        "the rate at which a worker makes packets, 20 million a second, is derived from this very claim, so the factor \
-         agrees by construction. In the model the workers and the master take no time of their own, because they do \
-         their work while packets are sent. The paper compares the parts with those of Spark, which the text has lost",
-    );
+    let factor = |(slow, fast): &(&Case, &Case)| format!("{:.2}", seconds(slow) / seconds(fast));
+    let found: Vec<String> = pairs.iter().map(factor).collect();
+    outcome.decide("C26", found.join(" and "), !pairs.is_empty() && halved && ordered);
+    let parts = |case: &Case| {
+        let shares = shares(case).map(|share| format!("{:.1}", 100.0 * share));
+        format!("{} at {} Gbit/s {} %", case.query, case.value, shares.join(", "))
+    };
+    let parts: Vec<String> = cases.iter().map(parts).collect();
+    outcome.note(format!(
+        "the parts of workers, network and master are {}; in the model the workers and the master take no time of \
+         their own, because they do their work while packets are sent. The rate at which a worker makes packets, 20 \
+         million a second, is derived from this very claim, so the factor agrees by construction. The paper compares \
+         the parts with those of Spark, which the text has lost",
+        parts.join("; ")
+    ));
 }

@@ -107,7 +107,8 @@ impl Cells<'_> {
     fn write(&self, html: &mut Markup, file: &str) {
         html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"")
             .text(self.title);
-        html.raw("\"><table><thead><tr>");
+        // Landmarks need names of their own, and titles repeat.
+        html.raw(", ").text(file).raw("\"><table><thead><tr>");
         let numeric: Vec<bool> = (0..self.columns.len()).map(|at| self.is_numeric(at)).collect();
         for (column, is_numeric) in self.columns.iter().zip(&numeric) {
             // A heading needs a text.
