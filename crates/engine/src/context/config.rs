@@ -494,7 +494,9 @@ mod tests {
         let mut error = |key: &str, value: &str| options.set(key, value).unwrap_err().to_string();
         let said = error("sluice.scan", "sideways");
         assert!(
-            said.contains("'sideways', but must be 'auto', 'get', 'select' or 'index'"),
+            said.contains(
+                "'sideways', but must be 'auto', 'get', 'select', 'index' or 'index_table'"
+            ),
             "{said}"
         );
         let said = error("sluice.aggregate", "true");
