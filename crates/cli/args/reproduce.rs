@@ -9,7 +9,7 @@ Examples:
   sluice reproduce --quick
       All experiments over small data, in minutes; the report is reproduced-quick/report.html.
   sluice reproduce
-      All of them at the papers' proportions, which takes up to two hours. After Ctrl-C, or after
+      All of them at scale factor 1, which takes much longer. After Ctrl-C, or after
       the machine was turned off, the same command goes on where it stopped.
   sluice reproduce pushdowndb/table2
       One table or figure, and the claims that it decides.
