@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::html::markup::Html;
+use sluicegate_experiments::Markup as Html;
 
 /// Width of a character, in pixels.
 const COLUMN: f64 = 7.8;

@@ -27,7 +27,7 @@ pub mod cheetah;
 mod claim;
 mod experiment;
 pub mod icpe;
-pub mod markup;
+mod markup;
 pub mod ours;
 pub mod pushdowndb;
 mod report;
@@ -40,6 +40,7 @@ mod verdict;
 pub use chart::Chart;
 pub use claim::{Claim, ClaimClass, ClaimSource, Paper, claims};
 pub use experiment::{Experiment, Outcome, Table, Verdict};
+pub use markup::Markup;
 pub use report::{Machine, ReportInput, ReportedExperiment, ReportedResult, report};
 pub use results::{
     Record, Repeated, Results, ResultsError, Statement, StatementBytes, StatementDollars,

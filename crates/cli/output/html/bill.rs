@@ -2,7 +2,7 @@
 
 use sluicegate_costmodel::{Cost, Dollars};
 
-use super::markup::Html;
+use sluicegate_experiments::Markup as Html;
 
 /// Draws a bar that is divided by the kinds of cost, with the sum of each kind.
 pub(super) fn bill(html: &mut Html, cost: &Cost, prices: &str, provenance: &'static str) {

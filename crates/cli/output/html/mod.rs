@@ -4,11 +4,10 @@
 //! `strategies` lists its decisions, `requests` draws the timeline, and `bill` lists the costs.
 //!
 //! The page has no scripts and no external resources; its policy forbids the browser to load any. External text can
-//! only enter through [`Html::text`](markup::Html::text), which escapes it.
+//! only enter through [`Html::text`](Html::text), which escapes it.
 
 mod bill;
 mod executed;
-pub(super) mod markup;
 mod plan_graph;
 mod requests;
 mod rows;
@@ -20,11 +19,11 @@ use std::path::Path;
 
 use sluicegate_engine::Engine;
 
-use self::markup::Html;
 pub(crate) use self::section::{Numbers, Section};
 use crate::failure::Result;
 use crate::output::file::PartialFile;
 use crate::session::StatementOutcome;
+use sluicegate_experiments::Markup as Html;
 
 /// A page under construction. Its file appears when it is finished.
 #[derive(Debug)]

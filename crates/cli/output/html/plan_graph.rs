@@ -6,10 +6,10 @@ use sluicegate_costmodel::{Bytes, Requests, Rows};
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::plan_graph::{ExecutionSite, Flow, Operator, PlanGraph};
 
-use super::markup::Html;
 use super::rows::{Row, rows, tracks};
 use super::strategies;
 use crate::output::stats::{rows_words, seconds};
+use sluicegate_experiments::Markup as Html;
 
 /// Width of an arrow without bytes in pixels, and the increase for each factor of ten.
 const NARROWEST: f64 = 1.5;

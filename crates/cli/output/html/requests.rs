@@ -7,8 +7,8 @@ use sluicegate_costmodel::{Bytes, Requests};
 use sluicegate_engine::counters::RequestKind;
 use sluicegate_engine::timeline::{AggregatedRequests, RequestLog, TimedRequest};
 
-use super::markup::Html;
 use crate::output::stats::seconds;
+use sluicegate_experiments::Markup as Html;
 
 /// The kinds of requests in the order of the table, with the name and the colour class of each.
 const KINDS: [(RequestKind, &str, &str); 5] = [

@@ -6,10 +6,10 @@ use sluicegate_engine::plan_graph::PlanGraph;
 use sluicegate_engine::timeline::RequestLog;
 
 use super::bill::bill;
-use super::markup::Html;
 use super::plan_graph::GraphDrawing;
 use super::{requests, strategies};
 use crate::output::stats::{rows_words, seconds};
+use sluicegate_experiments::Markup as Html;
 
 /// The maximum number of lines and characters of a statement before it is folded.
 const SHOWN: (usize, usize) = (14, 900);

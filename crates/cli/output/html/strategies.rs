@@ -2,8 +2,8 @@
 
 use sluicegate_engine::choice::Decision;
 
-use super::markup::Html;
 use crate::output::stats::seconds;
+use sluicegate_experiments::Markup as Html;
 
 /// Writes a table of the ways, with the chosen one marked, and their statements below.
 pub(super) fn table(html: &mut Html, decision: &Decision) {
