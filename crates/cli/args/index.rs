@@ -100,7 +100,8 @@ Examples:
 An index is `fresh`, or `stale` if its object has been replaced since, of an `other format` if the
 table is read with other types or options, of a `former version` if an older sluice made it,
 `damaged` if it is too short, an `orphan` if its object is gone. This is what names and sizes say,
-from one listing; `sluice index verify` reads the indexes.";
+from one listing; `sluice index verify` reads the indexes. Its kind is the value of sluice.scan that
+uses it: `index`, or `index_table` if it was created with --csv.";
 
 /// List the indexes of a table, and whether they can be used
 #[derive(Debug, clap::Args)]
@@ -120,7 +121,10 @@ Examples:
   sluice index verify s3://data/lineitem/
   sluice index verify -f tables.sql lineitem l_orderkey && echo all sound
   sluice index create -f tables.sql lineitem l_orderkey --repair
-      Replaces what verify found.";
+      Replaces what verify found.
+
+An index has checksums. An index table (--csv) has none, so it is compared with its object, which is
+read too.";
 
 /// Read the indexes of a table from end to end, and report which are damaged or stale
 ///

@@ -127,12 +127,13 @@ async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
     Ok(())
 }
 
-const HEADER: [&str; 5] = ["object", "column", "state", "bytes", "index"];
+const HEADER: [&str; 6] = ["object", "column", "kind", "state", "bytes", "index"];
 
 fn cells(indexes: &Indexes, index: &Index, state: Value) -> Vec<Value> {
     vec![
         json!(indexes.url(&index.data)),
         json!(column_of(&index.name)),
+        json!(if index.is_table() { "index_table" } else { "index" }),
         state,
         json!(index.object.size),
         json!(indexes.index_url(&index.object.location)),

@@ -12,8 +12,8 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     assert_eq!(good(&mut index(&["create", url, "ID"])), "");
     let listed = good(&mut index(&["list", url, "--format", "csv"]));
     let lines: Vec<&str> = listed.lines().collect();
-    assert_eq!(lines[0], "object,column,state,bytes,index");
-    assert!(lines[1].starts_with("s3://bucket/fruit.csv,id,fresh,"), "{listed}");
+    assert_eq!(lines[0], "object,column,kind,state,bytes,index");
+    assert!(lines[1].starts_with("s3://bucket/fruit.csv,id,index,fresh,"), "{listed}");
     assert!(lines[1].contains(",s3://bucket/.sluice-index/fruit.csv/_id."), "{listed}");
     let sql = format!("SELECT name FROM '{url}' WHERE id = 2");
     let found =
@@ -22,7 +22,7 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     let explained = good(&mut served.command(&["explain", "--scan", "index", "-c", &sql]));
     assert!(explained.contains("* index"), "{explained}");
     let verified = good(&mut index(&["verify", url, "--format", "csv"]));
-    assert!(verified.contains(",id,sound,"), "{verified}");
+    assert!(verified.contains(",id,index,sound,"), "{verified}");
     let refused = index(&["create", url, "weight"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let said = text(&refused.stderr);
@@ -38,7 +38,7 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     let path = files(&served.path().join("bucket/.sluice-index")).remove(0);
     std::fs::write(&path, "").unwrap();
     let listed = good(&mut index(&["list", url, "--format", "csv"]));
-    assert!(listed.contains(",id,damaged,0,"), "{listed}");
+    assert!(listed.contains(",id,index,damaged,0,"), "{listed}");
     let verified = index(&["verify", url, "--format", "csv"]).output().unwrap();
     assert_eq!(verified.status.code(), Some(1));
     assert!(text(&verified.stdout).contains("damaged: it is cut short"));
@@ -48,7 +48,7 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     let way = format!("hint: `sluice index create {url} id --repair` makes new ones.\n");
     assert!(said.ends_with(&way), "{said}");
     good(&mut index(&["create", url, "id", "--repair"]));
-    assert!(good(&mut index(&["verify", url, "--format", "csv"])).contains(",id,sound,"));
+    assert!(good(&mut index(&["verify", url, "--format", "csv"])).contains(",id,index,sound,"));
     // If an object is deleted, its index cannot be repaired, and the hint drops it.
     let gone = served.path().join("bucket/several");
     std::fs::create_dir(&gone).unwrap();
@@ -87,6 +87,6 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     assert_eq!(good(index(&["list", "none", "--format", "csv"]).args(tables)).lines().count(), 1);
     good(index(&["create", "odd", "été/1"]).args(tables));
     let listed = good(index(&["list", "odd", "--format", "csv"]).args(tables));
-    assert!(listed.contains("s3://bucket/odd/a.csv,été/1,fresh,"), "{listed}");
+    assert!(listed.contains("s3://bucket/odd/a.csv,été/1,index,fresh,"), "{listed}");
     assert_eq!(good(&mut index(&["list", url, "--format", "csv"])).lines().count(), 1);
 }

@@ -3,7 +3,7 @@
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::index_statements::{Kind, State};
 
-use super::{create_table, files, key, list, numbers};
+use super::{create_table, files, key, list, numbers, table_indexes};
 use crate::harness::{BUCKET, Store, rows};
 
 const OBJECTS: usize = 2;
@@ -92,6 +92,28 @@ async fn a_table_that_cannot_be_used_is_reported() {
     }
     std::fs::write(&tables[0], &sound).unwrap();
     assert_eq!(rows(&engine, NEIGHBOURS).await, expected);
+
+    // Verification compares each line with the object.
+    let first = sound.lines().next().unwrap();
+    let (value, places) = first.split_once(',').unwrap();
+    for (wrong, why) in [
+        (sound.replacen(value, "77777", 1), "line 1 is not as the object has it"),
+        (sound.replacen(places, "0,1", 1), "line 1 is not as the object has it"),
+        (sound[..sound.len() - 1].to_owned(), "it ends before line"),
+        (first.to_owned() + "\n", "it ends before line 2"),
+        (sound.clone() + first, "it goes on after line"),
+        (String::new(), "it ends before line 1"),
+    ] {
+        std::fs::write(&tables[0], wrong).unwrap();
+        let indexes = table_indexes(&engine, "n").await;
+        let mut found = Vec::new();
+        for index in indexes.list().await.unwrap().iter().filter(|it| it.is_table()) {
+            found.extend(indexes.verify(index).await.unwrap());
+        }
+        assert_eq!(found.len(), 1, "{why}: {found:?}");
+        assert!(found[0].contains(why), "{why}: {found:?}");
+    }
+    std::fs::write(&tables[0], &sound).unwrap();
 
     // An object that is replaced makes its table stale; the other one is still used.
     let object = store.folder.path().join(BUCKET).join("n/0.csv");

@@ -435,12 +435,14 @@ impl Indexes {
 
     async fn check_freshness(&self, index: &Index, look: FreshnessCheck) -> Result<()> {
         if index.name.kind() == Kind::Table {
-            // A table has no checksums, so only its places can be checked.
+            // A table has no checksums, so it is compared with its object.
             if look == FreshnessCheck::Whole
                 && let Some(data) = self.objects.get(&index.data)
+                && let Some(column) = self.column_of(&index.name)
             {
+                let from = self.store(&self.scan.object_store_url)?;
                 let tables = self.store(&self.place.store)?;
-                table::verify(&tables, &index.object, data.size).await?;
+                table::verify(&column, data, (&from, &tables), &index.object).await?;
             }
             return Ok(());
         }
