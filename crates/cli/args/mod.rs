@@ -11,6 +11,7 @@ mod index;
 mod model;
 pub(crate) mod parameters;
 pub(crate) mod quantity;
+mod query;
 mod reference;
 mod reproduce;
 pub(crate) mod route;
@@ -48,6 +49,7 @@ pub(crate) use self::index::{
 };
 pub(crate) use self::model::ModelArgs;
 use self::quantity::{Price, max_rows, scale};
+pub(crate) use self::query::QueryArg;
 pub(crate) use self::reference::{ReferenceArgs, ReferenceOf};
 pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::serve::ServeArgs;

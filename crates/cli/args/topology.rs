@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
+use sluicegate_pruning::algorithm::catalog::Algorithm;
 
+use super::QueryArg;
 use super::parameters::{ParameterArgs, of_each};
 use super::switch::InputArgs;
 use crate::output::listing::ListFormat;
@@ -68,8 +69,7 @@ pub(crate) struct DagArgs {
 pub(crate) struct EdgeArg {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    pub(crate) algorithm: Algorithm,
-    pub(crate) parameters: Parameters,
+    pub(crate) query: QueryArg,
 }
 
 impl FromStr for EdgeArg {
@@ -77,32 +77,17 @@ impl FromStr for EdgeArg {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || format!("`{text}` is not an edge such as 1-2=distinct,w=2,d=1024");
-        let (workers, rest) = text.split_once('=').ok_or_else(error)?;
+        let (workers, query) = text.split_once('=').ok_or_else(error)?;
         let (from, to) = workers.split_once('-').ok_or_else(error)?;
         let worker = |text: &str| text.trim().parse().map_err(|_| error());
-        let mut parts = rest.split(',');
-        let algorithm = parts.next().unwrap_or_default().trim().parse::<Algorithm>();
-        let mut parameters = Parameters::default();
-        for part in parts {
-            let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let name = match name.trim() {
-                "w" => "columns",
-                "d" => "rows",
-                name => name,
-            };
-            parameters.set(&name.replace('-', "_"), value.trim())?;
-        }
-        Ok(Self {
-            from: worker(from)?,
-            to: worker(to)?,
-            algorithm: algorithm.map_err(|error| error.to_string())?,
-            parameters,
-        })
+        Ok(Self { from: worker(from)?, to: worker(to)?, query: query.parse()? })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sluicegate_pruning::algorithm::catalog::Parameters;
+
     use super::*;
 
     #[test]
@@ -114,7 +99,8 @@ mod tests {
             key_bits: Some(32),
             ..Parameters::default()
         };
-        assert_eq!(edge, EdgeArg { from: 1, to: 2, algorithm: Algorithm::Distinct, parameters });
+        let query = QueryArg { algorithm: Algorithm::Distinct, parameters };
+        assert_eq!(edge, EdgeArg { from: 1, to: 2, query });
         for wrong in
             ["", "1-2", "1=filter", "a-2=filter", "1-2=sort", "1-2=filter,x=1", "1-2=filter,w"]
         {

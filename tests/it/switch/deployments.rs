@@ -118,3 +118,36 @@ fn edges_of_a_graph_are_placed_together() {
     refused(&mut sluice(&["switch", "dag", "1-2=filtre"]), "is not an algorithm");
     refused(&mut sluice(&["switch", "dag", "1:2"]), "is not an edge");
 }
+
+/// Cheetah §6: ALUs that several queries use.
+#[test]
+fn queries_that_share_alus_fit_where_they_do_not_apart() {
+    let fit = ["switch", "fit", "--together"];
+    let group_bys = ["group-by"; 5];
+    let rows = json(&[&fit[..], &group_bys].concat());
+    let all: Vec<&Value> = rows.iter().filter(|row| row["query"] == "all").collect();
+    let sharing: Vec<_> = all.iter().map(|row| row["sharing"].as_str().unwrap()).collect();
+    assert_eq!((rows.len(), sharing), (8, vec!["none", "divided", "alternatives"]));
+    let [none, divided, alternatives] = all[..] else { panic!("{rows:?}") };
+    assert!(none["fits"].as_str().unwrap().starts_with("no: needs "), "{none}");
+    for row in [divided, alternatives] {
+        assert_eq!((&row["fits"], number(row, "stateful ALUs")), (&"yes".into(), 8), "{row}");
+        assert_eq!(number(row, "shared ALUs"), 8, "{row}");
+    }
+    // Alternatives have the memory of one query.
+    assert_eq!(number(divided, "register KiB"), 5 * number(&rows[0], "register KiB"));
+    assert_eq!(number(alternatives, "register KiB"), number(&rows[0], "register KiB"));
+    let arrays = divided["shared arrays"].as_str().unwrap();
+    assert!(arrays.starts_with("shared0: q0_groups0 in 0 to 4095, q1_groups0 in 4096 to 8191"));
+    // Joins have flows of their own, beside other queries.
+    let said = good(sluice(&fit).args(["join-bloom,d=1024", "join-bloom,d=1024", "filter"]));
+    assert!(said.contains("Shared arrays, divided:") && !said.contains("shared arrays"), "{said}");
+    let many = [&fit[..], &["filter"; 33]].concat();
+    refused(&mut sluice(&many), "the limits are 32 and 65535");
+    let odd = [&fit[..], &["filtre"]].concat();
+    refused(&mut sluice(&odd), "is not an algorithm");
+    let huge = [&fit[..], &["distinct,w=4294967295"]].concat();
+    refused(&mut sluice(&huge), "must be 1 to");
+    let mut both = sluice(&[&fit[..], &["filter", "-w", "2"]].concat());
+    refused(&mut both, "name it with --algorithm");
+}

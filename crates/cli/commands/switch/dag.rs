@@ -22,8 +22,8 @@ pub(super) fn run(args: &DagArgs) -> Result<()> {
     let target = target(&args.target)?;
     let (mut dag, mut listing) = (Dag::new(), Listing::new(&HEADER));
     for (port, edge) in (FIRST_PORT..).zip(&args.edges) {
-        let EdgeArg { from, to, algorithm, ref parameters } = *edge;
-        let configured = algorithm.configure(parameters)?;
+        let EdgeArg { from, to, ref query } = *edge;
+        let configured = query.algorithm.configure(&query.parameters)?;
         let program = configured.program();
         let mut line = vec![port.into(), from.into(), to.into(), configured.to_string().into()];
         line.extend(resources(&program, &target));

@@ -7,7 +7,7 @@ use sluicegate_pruning::algorithm::catalog::Algorithm;
 use sluicegate_pruning::experiment::table2::{self, Row};
 use sluicegate_pruning::switch::{Misfit, Placement, Target, fit};
 
-use super::{program, target, with_protocol};
+use super::{program, target, together, with_protocol};
 use crate::args::switch::FitArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
@@ -50,11 +50,12 @@ pub(super) fn run(args: &FitArgs) -> Result<()> {
                     .to_owned(),
             ))
         }
+        None if !args.together.is_empty() => together::run(args, &target),
         None => all(&target, args.format),
     }
 }
 
-fn reasons(misfits: &[Misfit]) -> String {
+pub(super) fn reasons(misfits: &[Misfit]) -> String {
     misfits.iter().map(Misfit::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -267,6 +268,7 @@ fn notes(rows: &[Row], target: &Target) -> Result<String> {
         }
         None => text += "  nothing\n",
     }
+    text += "  --together places queries that you choose, also with ALUs that they share.\n";
     Ok(text)
 }
 

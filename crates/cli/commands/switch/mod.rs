@@ -1,7 +1,8 @@
 //! `sluice switch`: runs, places, prints and checks the programs of the pruning switch.
 //!
-//! Each command has a file of its name, but `master` is `sluice switch time 9 --measure`. `input` and `decimals` read
-//! the entries for several commands, and `workload` has the workloads of `sluice switch run`.
+//! Each command has a file of its name, but `master` is `sluice switch time 9 --measure`, and `together` is
+//! `sluice switch fit --together`. `input` and `decimals` read the entries for several commands, and `workload` has the
+//! workloads of `sluice switch run`.
 
 mod dag;
 mod decimals;
@@ -16,6 +17,7 @@ mod run;
 mod sweep;
 mod theory;
 mod time;
+mod together;
 mod topology;
 mod trace;
 mod udp;

@@ -112,6 +112,16 @@ pub enum P4Error {
         /// The greatest number of words that the architecture allows.
         most: usize,
     },
+    /// A register array that the tables of several queries share, which only [`Arch::V1Model`] expresses.
+    #[error(
+        "queries share register `{register}`, which is printed for v1model only: {arch} has no tables that exclude each other by their flow"
+    )]
+    Shared {
+        /// The name of the register array.
+        register: String,
+        /// The architecture that was given.
+        arch: Arch,
+    },
 }
 
 /// A printed program with its entries.
@@ -127,7 +137,8 @@ pub struct P4Source {
 ///
 /// # Errors
 ///
-/// If a register access outputs more words than the architecture can express.
+/// If a register access outputs more words than the architecture can express, or queries share a register array and
+/// the architecture is not [`Arch::V1Model`].
 pub fn print(program: &Program, arch: Arch) -> Result<P4Source, P4Error> {
     let most = arch.outputs();
     for (_, table) in program.tables() {
@@ -135,6 +146,14 @@ pub fn print(program: &Program, arch: Arch) -> Result<P4Source, P4Error> {
         if let Some(outputs) = stateful.map(|s| s.outputs.len()).find(|outputs| *outputs > most) {
             return Err(P4Error::Outputs { table: table.name.clone(), outputs, arch, most });
         }
+    }
+    let mut used = BTreeSet::new();
+    let registers = program.tables().filter_map(|(_, table)| table.register());
+    let twice = registers.map(|id| usize::from(id.0)).find(|id| !used.insert(*id));
+    if let Some(register) = twice.and_then(|id| program.registers.get(id))
+        && arch != Arch::V1Model
+    {
+        return Err(P4Error::Shared { register: register.name.clone(), arch });
     }
     let names = Names::new(program, arch);
     Ok(match arch {

@@ -132,6 +132,9 @@ fn access(
             body.push(hash_call(names, hash, "index", 32, calls));
         }
     }
+    if stateful.first > 0 {
+        body.push(format!("index = index + {};", stateful.first));
+    }
     let pair = register.cell == Cell::Pair32;
     let initial = initial(register);
     let read = [

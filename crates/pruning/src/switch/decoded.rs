@@ -106,6 +106,8 @@ struct DecodedOp {
 pub(super) struct DecodedAccess {
     pub(super) register: RegisterId,
     index: Word,
+    /// The first cell of the part of the array that the index counts in.
+    first: u32,
     bits: u8,
     pair: bool,
     compare: [DecodedCompare; 2],
@@ -229,7 +231,7 @@ impl Decoded {
         let mut results = results.iter_mut();
         let mut accessed = None;
         if let Some(access) = &action.access {
-            let index = words[usize::from(access.index)];
+            let index = access.first + words[usize::from(access.index)];
             let cell = &mut registers[usize::from(access.register.0)][index as usize];
             let before = *cell;
             *cell = access.run(before, words, self.alu, &mut results);
@@ -411,6 +413,7 @@ impl Decoder<'_> {
         DecodedAccess {
             register: access.register,
             index,
+            first: access.first,
             bits: cell.bits(),
             pair: cell == Cell::Pair32,
             compare: [access.lo, access.hi]

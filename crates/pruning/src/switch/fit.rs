@@ -3,7 +3,8 @@
 //! The stages are filled one by one. Each takes the tables whose dependencies are placed, while there is room, those
 //! with the longest chain of dependents first. Two tables depend on each other if one matches or computes on what the
 //! other writes, or if both write the same field: the later one then needs a later stage. If the later one only
-//! overwrites what the earlier one reads, they may share a stage.
+//! overwrites what the earlier one reads, they may share a stage. Tables that access one register array, which no
+//! packet runs together, are placed as one: they share the array's stateful ALU and so its stage.
 //!
 //! The model covers stages, stateful ALUs and their operands, constants and outputs, SRAM, map RAM and TCAM blocks,
 //! logical tables, gateways and their widths, hash slices, crossbar bytes, and header vector containers, including
@@ -20,7 +21,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::program::{
-    Action, Cell, Comparand, FieldId, Op, Operand, Operation, Program, Table, Test,
+    Action, Cell, Comparand, FieldId, Op, Operand, Operation, Program, RegisterId, Table, Test,
 };
 use super::stateful::{Index, Source, Stateful};
 use super::target::Target;
@@ -51,6 +52,7 @@ pub struct StageUse {
     pub exact_crossbar_bytes: usize,
     /// Bytes on the ternary crossbar.
     pub ternary_crossbar_bytes: usize,
+    registers: HashSet<RegisterId>,
     hashes: HashSet<u16>,
     exact_fields: HashSet<FieldId>,
     ternary_fields: HashSet<FieldId>,
@@ -191,14 +193,20 @@ pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>>
     let mut misfits = Vec::new();
     let closing = closing(program);
     let tables: Vec<&Table> = program.tables().map(|(_, table)| table).chain(&closing).collect();
-    for table in &tables {
-        rules(program, target, table, &mut misfits);
-        let alone = StageUse::default().with(program, target, table);
+    let units = units(&tables);
+    for (number, table) in tables.iter().enumerate() {
+        gateway_rules(program, target, table, &mut misfits);
+        let unit: Vec<&Table> = members(&units, number).map(|member| tables[member]).collect();
+        if unit.is_empty() {
+            continue;
+        }
+        alu_rules(program, target, &unit, &mut misfits);
+        let alone = StageUse::default().with_all(program, target, &unit);
         if let Some((resource, needed, available)) = alone.overfull(target) {
             misfits.push(Misfit::Table { table: table.name.clone(), resource, needed, available });
         }
     }
-    let stages = schedule(program, target, &tables);
+    let stages = schedule(program, target, &tables, &units);
     let (phv_bits, phv_fits) = phv(program, target);
     if !phv_fits {
         let available = 8 * target.phv[0] + 16 * target.phv[1] + 32 * target.phv[2];
@@ -268,18 +276,52 @@ fn dependencies(program: &Program, tables: &[&Table]) -> Vec<Vec<(usize, usize)>
         .collect()
 }
 
-/// Schedules tables by list scheduling: each stage takes, of the tables that are ready, those with the longest chain
-/// of dependents first.
-fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageUse> {
-    let dependencies = dependencies(program, tables);
+/// Returns the unit of each table, which is the number of its first table. The tables of a unit access one register
+/// array, so they are placed in one stage.
+fn units(tables: &[&Table]) -> Vec<usize> {
+    let mut first: HashMap<RegisterId, usize> = HashMap::new();
+    let unit = |(number, table): (usize, &&Table)| match table.register() {
+        Some(register) => *first.entry(register).or_insert(number),
+        None => number,
+    };
+    tables.iter().enumerate().map(unit).collect()
+}
+
+/// Returns the tables of a unit; none if a unit has another number.
+fn members(units: &[usize], unit: usize) -> impl Iterator<Item = usize> {
+    (unit..units.len()).filter(move |table| units[*table] == unit)
+}
+
+/// Schedules units of tables by list scheduling: each stage takes, of the units that are ready, those with the longest
+/// chain of dependents first.
+fn schedule(
+    program: &Program,
+    target: &Target,
+    tables: &[&Table],
+    units: &[usize],
+) -> Vec<StageUse> {
+    let mut dependencies = vec![Vec::new(); tables.len()];
+    for (later, on) in self::dependencies(program, tables).into_iter().enumerate() {
+        let (of, on) = (units[later], on.into_iter().map(|(earlier, gap)| (units[earlier], gap)));
+        dependencies[of].extend(on.filter(|(earlier, _)| *earlier != of));
+    }
     let mut chain = vec![0; tables.len()];
-    for later in (0..tables.len()).rev() {
-        for &(earlier, gap) in &dependencies[later] {
-            chain[earlier] = chain[earlier].max(chain[later] + gap);
+    // Units are mostly numbered in order, so one round is enough, and a second one finds nothing to change.
+    for _ in 0..=tables.len() {
+        let before = chain.clone();
+        for later in (0..tables.len()).rev() {
+            for &(earlier, gap) in &dependencies[later] {
+                chain[earlier] = chain[earlier].max(chain[later] + gap);
+            }
+        }
+        if chain == before {
+            break;
         }
     }
-    let mut order: Vec<usize> = (0..tables.len()).collect();
+    let mut order: Vec<usize> = (0..tables.len()).filter(|table| units[*table] == *table).collect();
     order.sort_by_key(|&table| std::cmp::Reverse(chain[table]));
+    let tables_of = |unit| members(units, unit).map(|member| tables[member]).collect();
+    let of_unit: Vec<Vec<&Table>> = (0..tables.len()).map(tables_of).collect();
     let mut placed: Vec<Option<usize>> = vec![None; tables.len()];
     let mut stages: Vec<StageUse> = Vec::new();
     // On a target whose blocks are so small that no stage can hold the table, forwarding is not modelled.
@@ -295,14 +337,19 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
                         .iter()
                         .all(|&(on, gap)| placed[on].is_some_and(|s| s + gap <= number))
             };
-            let next = order.iter().copied().filter(ready).find_map(|table| {
-                let with = stage.with(program, target, tables[table]);
-                // A table that overfills even an empty stage was reported; it gets a stage of its own.
-                (with.overfull(target).is_none() || stage.tables.is_empty())
-                    .then_some((table, with))
+            let with = |unit: usize| stage.with_all(program, target, &of_unit[unit]);
+            let next = order.iter().copied().filter(ready).find_map(|unit| {
+                let with = with(unit);
+                // A unit that overfills even an empty stage was reported; it gets a stage of its own.
+                (with.overfull(target).is_none() || stage.tables.is_empty()).then_some((unit, with))
             });
-            let Some((table, with)) = next else { break };
-            placed[table] = Some(number);
+            // Units that overwrite what each other reads wait for each other; the first one goes ahead.
+            let stuck = || {
+                let first = order.iter().copied().find(|unit| placed[*unit].is_none());
+                first.filter(|_| stage.tables.is_empty()).map(|unit| (unit, with(unit)))
+            };
+            let Some((unit, with)) = next.or_else(stuck) else { break };
+            members(units, unit).for_each(|member| placed[member] = Some(number));
             stage = with;
         }
         if !forwards {
@@ -316,6 +363,17 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
 }
 
 impl StageUse {
+    /// Returns the use of this stage with more tables.
+    fn with_all(&self, program: &Program, target: &Target, tables: &[&Table]) -> Self {
+        let with = |used: &Self, table: &Table| used.with(program, target, table);
+        match tables {
+            [] => self.clone(),
+            [first, rest @ ..] => {
+                rest.iter().fold(with(self, first), |used, table| with(&used, table))
+            }
+        }
+    }
+
     /// Returns the use of this stage with one more table.
     fn with(&self, program: &Program, target: &Target, table: &Table) -> Self {
         let mut used = self.clone();
@@ -323,8 +381,9 @@ impl StageUse {
         let least = program.shorter.first().copied().unwrap_or(program.values);
         let gated = !table.gateway.all_of.is_empty() || program.needs(table) > least;
         used.gateways += usize::from(gated);
-        if let Some(register) =
-            table.register().and_then(|id| program.registers.get(usize::from(id.0)))
+        if let Some(id) = table.register()
+            && let Some(register) = program.registers.get(usize::from(id.0))
+            && used.registers.insert(id)
         {
             let blocks = (u64::from(register.size) * register.cell.total_bits())
                 .div_ceil(target.sram_block_bits);
@@ -425,8 +484,8 @@ impl StageUse {
     }
 }
 
-/// Reports each limit of a single stateful ALU or gateway that the table breaks.
-fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Misfit>) {
+/// Reports each limit of a gateway that the table breaks.
+fn gateway_rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Misfit>) {
     let mut broken =
         |reason: String| misfits.push(Misfit::Rule { table: table.name.clone(), reason });
     // The bits of each field that the gateway compares, on the wide bus or on the narrow one.
@@ -451,8 +510,14 @@ fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Mi
             target.gateway_wide_bits, target.gateway_narrow_bits
         ));
     }
-    let accesses: Vec<&Stateful> =
-        table.actions.iter().filter_map(|a| a.stateful.as_ref()).collect();
+}
+
+/// Reports each limit of a single stateful ALU that tables break which access one register array.
+fn alu_rules(program: &Program, target: &Target, unit: &[&Table], misfits: &mut Vec<Misfit>) {
+    let [table, ..] = unit else { return };
+    let mut broken =
+        |reason: String| misfits.push(Misfit::Rule { table: table.name.clone(), reason });
+    let accesses: Vec<&Stateful> = accesses(unit).collect();
     let Some(register) = table.register().and_then(|id| program.registers.get(usize::from(id.0)))
     else {
         return;
@@ -490,6 +555,13 @@ fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Mi
             "its stateful ALU needs {} constants beyond {least}..={greatest}, the register file holds {}",
             constants.len(),
             target.alu_register_file
+        ));
+    }
+    let instructions = instructions(&accesses);
+    if instructions > target.alu_instructions {
+        broken(format!(
+            "its stateful ALU runs {instructions} instructions, the target's {}",
+            target.alu_instructions
         ));
     }
     for stateful in accesses {
@@ -536,4 +608,29 @@ fn phv(program: &Program, target: &Target) -> (usize, bool) {
     let bytes = n8 + 2 * half_words.saturating_sub(c16);
     let spare = 2 * c16.saturating_sub(half_words) + 4 * c32.saturating_sub(n32);
     (bits, bytes <= c8 + spare)
+}
+
+/// Returns true if one stage of the target holds these tables.
+pub(crate) fn fits_stage(program: &Program, target: &Target, tables: &[&Table]) -> bool {
+    StageUse::default().with_all(program, target, tables).overfull(target).is_none()
+}
+
+/// Iterates over the register accesses of tables.
+pub(crate) fn accesses<'a>(tables: &'a [&Table]) -> impl Iterator<Item = &'a Stateful> {
+    tables.iter().flat_map(|table| &table.actions).filter_map(|action| action.stateful.as_ref())
+}
+
+/// Returns the number of instructions that a stateful ALU needs for these accesses. Those that differ only in the
+/// cell and in the field that takes an output are one instruction.
+pub(crate) fn instructions(accesses: &[&Stateful]) -> usize {
+    let mut distinct: Vec<Stateful> = Vec::new();
+    for &access in accesses {
+        let mut instruction =
+            Stateful { register: RegisterId(0), index: Index::Zero, first: 0, ..access.clone() };
+        instruction.outputs.iter_mut().for_each(|output| output.to = FieldId::FID);
+        if !distinct.contains(&instruction) {
+            distinct.push(instruction);
+        }
+    }
+    distinct.len()
 }

@@ -30,6 +30,7 @@ pub fn chain(
 }
 
 /// The new identifiers of a program that becomes part of another.
+#[derive(Debug, Clone)]
 pub(crate) struct Graft {
     prefix: String,
     fields: Vec<FieldId>,
@@ -127,9 +128,20 @@ impl Graft {
         if whole.stages.len() < start + part.stages.len() {
             whole.stages.resize(start + part.stages.len(), Stage::default());
         }
-        for (stage, source) in whole.stages[start..].iter_mut().zip(&part.stages) {
-            stage.tables.extend(source.tables.iter().map(|table| self.table(table, gate)));
+        for (stage, source) in whole.stages[start..].iter_mut().zip(self.tables(part, gate)) {
+            stage.tables.extend(source);
         }
+    }
+
+    /// Returns the tables that [`Graft::stages`] adds, by stage.
+    pub(crate) fn tables(
+        &self,
+        part: &Program,
+        gate: &dyn Fn(&Table) -> Option<Test>,
+    ) -> impl Iterator<Item = Vec<Table>> {
+        part.stages
+            .iter()
+            .map(move |stage| stage.tables.iter().map(|table| self.table(table, gate)).collect())
     }
 
     fn table(&self, part: &Table, gate: &dyn Fn(&Table) -> Option<Test>) -> Table {

@@ -12,7 +12,7 @@
 
 mod builder;
 mod decoded;
-mod fit;
+pub(crate) mod fit;
 pub(crate) mod graft;
 mod hash;
 mod interpreter;

@@ -13,8 +13,11 @@ use super::program::{FieldId, Operation, RegisterId};
 pub struct Stateful {
     /// The register array that is accessed.
     pub register: RegisterId,
-    /// The cell that is accessed.
+    /// The cell that is accessed, counted from `first`.
     pub index: Index,
+    /// The first cell of the part of the array that the access uses: the control plane's rules add it to the index.
+    #[serde(default)]
+    pub first: u32,
     /// The comparator `lo`, false if absent.
     pub lo: Option<Compare>,
     /// The comparator `hi`, false if absent.
@@ -34,6 +37,7 @@ impl Stateful {
         Self {
             register,
             index,
+            first: 0,
             lo: None,
             hi: None,
             update_lo: Vec::new(),

@@ -53,6 +53,8 @@ pub struct Target {
     pub alu_constants: [i64; 2],
     /// Rows of the register file, for other constants.
     pub alu_register_file: usize,
+    /// Instructions of a stateful ALU, of which each access runs one.
+    pub alu_instructions: usize,
     /// The widest cell of a register array, bits.
     pub cell_bits: u64,
 }
@@ -101,6 +103,7 @@ impl Target {
             alu_inputs: 2,
             alu_constants: [-8, 7],
             alu_register_file: 4,
+            alu_instructions: 4,
             cell_bits: 64,
         }
     }
@@ -145,6 +148,7 @@ impl Target {
             alu_inputs: 4,
             alu_constants: [i32::MIN as i64, u32::MAX as i64],
             alu_register_file: 4,
+            alu_instructions: 16,
             cell_bits: 64,
         }
     }

@@ -2,14 +2,15 @@
 //!
 //! The central rule is the machine's: *a packet touches a register array at most once, in one stage, as one atomic
 //! read-modify-write*. It holds if only one table names the array, since only one action of a table runs and an
-//! action has at most one access.
+//! action has at most one access. Several tables may name it if they are in one stage and no packet runs two of them:
+//! each has a gateway that only the packets of certain flows pass, and no flow passes two.
 
 use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
 use super::program::{
-    Action, Comparand, FieldId, Operand, Operation, Program, RegisterId, Table, Test,
+    Action, Comparand, FieldId, Key, Op, Operand, Operation, Program, RegisterId, Table, Test,
 };
 use super::stateful::{Index, Stateful};
 
@@ -34,8 +35,9 @@ pub enum ProgramError {
         /// The kind of thing that is missing.
         what: &'static str,
     },
-    /// A register array that two tables access: a packet could touch it twice.
-    #[error("register `{0}` is accessed by two tables")]
+    /// A register array that two tables access, in different stages or for packets of one flow: a packet could touch
+    /// it twice.
+    #[error("register `{0}` is accessed by two tables that one packet may run")]
     SharedRegister(String),
     /// An index that can leave the array.
     #[error("table `{table}`: an index of {bits} bits leaves register `{register}`")]
@@ -116,8 +118,8 @@ impl Program {
         if !(ascend && short && (self.shorter.is_empty() || self.verdicts.len() == 1)) {
             return Err(ProgramError::Shorter(self.values));
         }
-        let mut users: HashMap<RegisterId, &str> = HashMap::new();
-        for stage in &self.stages {
+        let mut users: HashMap<RegisterId, Vec<(usize, &Table)>> = HashMap::new();
+        for (number, stage) in self.stages.iter().enumerate() {
             let mut written: HashSet<FieldId> = HashSet::new();
             for table in &stage.tables {
                 self.validate_table(table)?;
@@ -132,16 +134,69 @@ impl Program {
                 }
                 written.extend(table.writes());
                 let register = table.register();
-                if let Some(id) = register
-                    && users.insert(id, &table.name).is_some()
-                {
-                    return Err(ProgramError::SharedRegister(
-                        self.registers[usize::from(id.0)].name.clone(),
-                    ));
+                if let Some(id) = register {
+                    let users = users.entry(id).or_default();
+                    let exclusive = |&(stage, user): &(usize, &Table)| {
+                        stage == number && self.exclude_each_other(user, table)
+                    };
+                    if !users.iter().all(exclusive) {
+                        return Err(ProgramError::SharedRegister(
+                            self.registers[usize::from(id.0)].name.clone(),
+                        ));
+                    }
+                    users.push((number, table));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Returns true if no packet runs both tables: each runs only for certain flows, and they have none in common.
+    fn exclude_each_other(&self, one: &Table, other: &Table) -> bool {
+        match (self.flows_of(one), self.flows_of(other)) {
+            (Some(one), Some(other)) => one.is_disjoint(&other),
+            _ => false,
+        }
+    }
+
+    /// Returns the flows whose packets a table can run for, or `None` if its gateway does not depend on the flow.
+    fn flows_of(&self, table: &Table) -> Option<HashSet<u32>> {
+        let flags = table.gateway.all_of.iter().filter_map(|clause| match clause.as_slice() {
+            &[Test { field, equal: true, with: Comparand::Const(value), mask }]
+                if value & mask != 0 =>
+            {
+                self.flows_that_set(field)
+            }
+            _ => None,
+        });
+        flags.reduce(|one, other| one.intersection(&other).copied().collect())
+    }
+
+    /// Returns the flows for which a metadata field can be other than 0, or `None` unless all tables that write it
+    /// match exactly the flow identifier and have no default.
+    fn flows_that_set(&self, field: FieldId) -> Option<HashSet<u32>> {
+        let mut flows = (field.index() >= self.header_fields()).then(HashSet::new)?;
+        for (_, table) in self.tables().filter(|(_, table)| table.writes().contains(&field)) {
+            if table.keys != [Key::exact(FieldId::FID)] || table.default.is_some() {
+                return None;
+            }
+            for entry in &table.entries {
+                let action = table.actions.get(entry.call.action)?;
+                let zero = |op: &Op| match (op.operation, op.a) {
+                    (Operation::Set, Operand::Const(constant)) => constant == 0,
+                    (Operation::Set, Operand::Arg(arg)) => {
+                        entry.call.args.get(usize::from(arg)) == Some(&0)
+                    }
+                    _ => false,
+                };
+                let mut outputs = action.stateful.iter().flat_map(|access| &access.outputs);
+                let mut ops = action.ops.iter().filter(|op| op.to == field);
+                if outputs.any(|output| output.to == field) || !ops.all(zero) {
+                    flows.extend(entry.patterns.iter().map(|pattern| pattern.value));
+                }
+            }
+        }
+        Some(flows)
     }
 
     fn validate_declarations(&self) -> Result<(), ProgramError> {
@@ -271,7 +326,8 @@ impl Program {
         let Some(register) = self.registers.get(usize::from(stateful.register.0)) else {
             return Err(ProgramError::Missing { table: table.name.clone(), what: "register" });
         };
-        if self.cells_named(stateful) > u64::from(register.size) {
+        let last = u64::from(stateful.first) + self.cells_named(stateful);
+        if last > u64::from(register.size) {
             return Err(ProgramError::Index {
                 table: table.name.clone(),
                 register: register.name.clone(),
@@ -282,7 +338,7 @@ impl Program {
     }
 
     /// Returns the number of cells that the index of an access can reach.
-    fn cells_named(&self, stateful: &Stateful) -> u64 {
+    pub(crate) fn cells_named(&self, stateful: &Stateful) -> u64 {
         let greatest = match stateful.index {
             Index::Field(field) => self.greatest(field),
             Index::Zero | Index::Hash(_) => None,

@@ -13,7 +13,7 @@
 //! each flow instead, so that several such programs can stand side by side. The rewrites of a program apply to the
 //! packets that it processes.
 //!
-//! [`choose`] finds programs for all queries of a pipeline together.
+//! [`choose`] finds programs for all queries of a pipeline together. [`share`] lets queries use the same stateful ALUs.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +26,10 @@ use crate::switch::{
 };
 
 mod choose;
+mod share;
 
 pub use choose::{Candidate, choose, ladder};
+pub use share::{Part, Shared, SharedAlu, Sharing, share};
 
 /// A program to pack, and the flows it serves. If several programs serve one flow, they are queries over one stream,
 /// and an entry is dropped only if all of them prune it.
@@ -69,9 +71,20 @@ pub enum PackError {
     #[error("two queries rewrite the packets of flow {0}")]
     Rewrites(u16),
     /// There are more fields, registers or hash units than identifiers can number, or more than 32 queries.
-    #[error("too many queries for one program")]
-    TooMany,
+    #[error(
+        "{queries} queries with {fields} fields are too many for one program: the limits are {MAX_QUERIES} and {}",
+        u16::MAX
+    )]
+    TooMany {
+        /// The number of queries.
+        queries: usize,
+        /// The number of their fields.
+        fields: usize,
+    },
 }
+
+/// The greatest number of queries of a program.
+const MAX_QUERIES: usize = 32;
 
 /// Packs programs into one, to be fitted to a target as a whole.
 ///
@@ -80,6 +93,27 @@ pub enum PackError {
 /// If a program is not one for single entries, unpacked and without the protocol, if two of them cannot serve the
 /// same flow, or if there are too many.
 pub fn pack(name: &str, queries: &[Query<'_>]) -> Result<Program, PackError> {
+    let mut frame = frame(name, queries)?;
+    for ((query, served), graft) in queries.iter().zip(&frame.served).zip(&frame.grafts) {
+        let gate = |_: &Table| Some(Test::is(served.active, 1));
+        graft.stages(&mut frame.program, query.program, 1, &gate);
+    }
+    frame.close();
+    Ok(frame.program)
+}
+
+/// A packed program to which the tables of the queries are still to be added, between its first and its last stage.
+#[derive(Debug, Clone)]
+struct Frame<'a> {
+    program: Program,
+    queries: Vec<Query<'a>>,
+    served: Vec<QueryFacts>,
+    grafts: Vec<Graft>,
+    prune: FieldId,
+}
+
+/// Declares the fields, registers and hash units of all queries, and adds the first stage.
+fn frame<'a>(name: &str, queries: &[Query<'a>]) -> Result<Frame<'a>, PackError> {
     check(queries)?;
     let lengths: BTreeSet<u8> = queries.iter().map(|q| q.program.values).collect();
     let values = lengths.last().copied().unwrap_or(0);
@@ -89,23 +123,60 @@ pub fn pack(name: &str, queries: &[Query<'_>]) -> Result<Program, PackError> {
         (0..).zip(queries).map(|(n, q)| QueryFacts::new(&mut b, n, q)).collect();
     let mut program = b.finish();
     program.shorter = lengths.iter().copied().filter(|n| *n < values).collect();
-    let tables = lengths.iter().map(|&length| classify(queries, &served, length, &program));
-    program.stages = vec![Stage { tables: tables.collect() }];
-    let (mut bits, mut rewrites) = (Vec::new(), Vec::new());
+    program.stages = vec![classify_all(queries, &served, &program)];
+    let mut grafts = Vec::new();
     for (number, (query, served)) in queries.iter().zip(&served).enumerate() {
         let values: Vec<FieldId> = (0..query.program.values).map(FieldId::value).collect();
         let head = [served.role.unwrap_or(FieldId::FID), FieldId::ID];
         let prefix = format!("q{number}_");
-        let graft = Graft::with_sources(&mut program, query.program, &prefix, head, &values, None);
-        graft.stages(&mut program, query.program, 1, &|_| Some(Test::is(served.active, 1)));
-        bits.push(graft.field(query.program.verdicts[0]));
-        let of = query.program.rewrites.iter();
-        rewrites.extend(of.map(|&(to, from)| (to, served.active, graft.field(from))));
+        let part = query.program;
+        grafts.push(Graft::with_sources(&mut program, part, &prefix, head, &values, None));
     }
-    let mut last = Stage { tables: vec![select(queries, &bits, prune)] };
-    rewrite(&mut program, &mut last, &rewrites);
-    program.stages.push(last);
-    Ok(program)
+    Ok(Frame { program, queries: queries.to_vec(), served, grafts, prune })
+}
+
+impl Frame<'_> {
+    /// Adds the last stage.
+    fn close(&mut self) {
+        let mut rewrites = Vec::new();
+        for ((query, served), graft) in self.queries.iter().zip(&self.served).zip(&self.grafts) {
+            let of = query.program.rewrites.iter();
+            rewrites.extend(of.map(|&(to, from)| (to, served.active, graft.field(from))));
+        }
+        let mut last = Stage { tables: vec![self.select(&self.queries)] };
+        rewrite(&mut self.program, &mut last, &rewrites);
+        self.program.stages.push(last);
+    }
+
+    fn select(&self, queries: &[Query<'_>]) -> Table {
+        let bit = |(query, graft): (&Query<'_>, &Graft)| graft.field(query.program.verdicts[0]);
+        let bits: Vec<FieldId> = self.queries.iter().zip(&self.grafts).map(bit).collect();
+        select(queries, &bits, self.prune)
+    }
+
+    /// Returns the closed program with the rules of one query only.
+    fn with_rules_of(&self, query: usize) -> Program {
+        let mut queries = self.queries.clone();
+        for (number, other) in queries.iter_mut().enumerate() {
+            other.flows = if number == query { other.flows } else { &[] };
+        }
+        let mut program = self.program.clone();
+        if let Some(first) = program.stages.first_mut() {
+            *first = classify_all(&queries, &self.served, &self.program);
+        }
+        // The table that selects is the first of the last stage.
+        let last = program.stages.last_mut().and_then(|stage| stage.tables.first_mut());
+        if let Some(last) = last {
+            *last = self.select(&queries);
+        }
+        program
+    }
+}
+
+/// Creates the first stage, which activates the programs.
+fn classify_all(queries: &[Query<'_>], served: &[QueryFacts], whole: &Program) -> Stage {
+    let lengths = whole.shorter.iter().chain([&whole.values]);
+    Stage { tables: lengths.map(|&length| classify(queries, served, length, whole)).collect() }
 }
 
 fn check(queries: &[Query<'_>]) -> Result<(), PackError> {
@@ -122,8 +193,8 @@ fn check(queries: &[Query<'_>]) -> Result<(), PackError> {
         }
     }
     let fields: usize = queries.iter().map(|q| q.program.fields.len() + 2).sum();
-    if queries.len() > 32 || fields > usize::from(u16::MAX) {
-        return Err(PackError::TooMany);
+    if queries.len() > MAX_QUERIES || fields > usize::from(u16::MAX) {
+        return Err(PackError::TooMany { queries: queries.len(), fields });
     }
     for fid in flows(queries) {
         let over = || queries.iter().filter(|q| q.serves(fid)).map(|q| q.program);
@@ -139,6 +210,7 @@ fn check(queries: &[Query<'_>]) -> Result<(), PackError> {
 }
 
 /// The fields that hold a query's view of the packet before its tables run.
+#[derive(Debug, Clone, Copy)]
 struct QueryFacts {
     /// A bit that is set if the query processes the packet.
     active: FieldId,
