@@ -111,6 +111,18 @@ fn sums_of_decimals_are_exact() {
     assert_eq!(below["forwarded"], 3000, "{below}");
     let rounded = [&filter[..], &input, &["--decimals", "1"]].concat();
     refused(&mut sluice(&rounded), "of which packets of 32 bits carry 1");
+    // The greatest threshold, and the reason of the limit for sums.
+    for algorithm in ["filter", "having-below"] {
+        let run = ["switch", "run", "--algorithm", algorithm, "--threshold", "4294967295"];
+        let row = json(&[&run[..], &["--input", KEYS]].concat()).remove(0);
+        assert_eq!(row["answer"], "unchanged", "{row}");
+    }
+    let run = ["switch", "run", "--algorithm", "having", "--input", KEYS];
+    let mut unreachable = sluice(&[&run[..], &["--threshold", "4294967295"]].concat());
+    refused(
+        &mut unreachable,
+        "the greatest threshold is 4294967294, not 4294967295: a counter of 32",
+    );
     let mut other = sluice(&["switch", "run", "--algorithm", "distinct", "--decimals", "1"]);
     refused(other.args(["--input", KEYS]), "--decimals is for a --threshold");
     let mut other = sluice(&["switch", "run", "--algorithm", "distinct", "--then-distinct"]);

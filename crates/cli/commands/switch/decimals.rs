@@ -40,11 +40,12 @@ impl PlainValues {
         let values = Decimals::of_numbers(column, rows).or_else(|| Decimals::of_text(column, rows));
         let Decimals { numbers, decimals } = values.ok_or_else(none)?.without_zeros();
         let greatest = numbers.iter().copied().max().unwrap_or(0);
+        // A counter that saturates must still exceed the threshold of a sum.
+        let greatest_threshold = i128::from(u32::MAX) - i128::from(self.rounds_up);
         let fits = |sent: &u32| {
             let threshold = power(*sent).checked_mul(self.threshold.into());
             let value = scaled(greatest, decimals, *sent);
-            // A counter that saturates must still exceed the threshold.
-            threshold.is_some_and(|it| it < u32::MAX.into())
+            threshold.is_some_and(|it| it <= greatest_threshold)
                 && value.is_some_and(|it| it <= u32::MAX.into())
         };
         let all = self.decimals.or_else(|| (0..=decimals).rev().find(fits));
@@ -217,6 +218,9 @@ mod tests {
         assert!(words(&["0.500001"], exact).is_err());
         assert!(words(&["-0.5"], HAVING).is_err() && words(&["5e9"], HAVING).is_err());
         assert!(words(&["4294967296"], HAVING).is_err());
+        // Only sums need a threshold that a counter can exceed.
+        let greatest = PlainValues { threshold: u32::MAX, rounds_up: false, ..HAVING };
+        assert_eq!(words(&["4294967295"], greatest).unwrap(), (vec![u32::MAX], 0));
     }
 
     #[test]

@@ -27,6 +27,16 @@ pub enum ConfigError {
         /// The greatest allowed value.
         greatest: u64,
     },
+    /// A threshold that no sum in a counter exceeds.
+    #[error(
+        "the greatest threshold is {greatest}, not {value}: a counter of 32 bits stops at {value}, which must still exceed the threshold"
+    )]
+    Unreachable {
+        /// The greatest number in a counter, which was given as the threshold.
+        value: u32,
+        /// The greatest threshold that is allowed.
+        greatest: u32,
+    },
     /// Two parameters exclude each other.
     #[error("{0}")]
     Conflict(&'static str),

@@ -61,7 +61,10 @@ impl Config {
         power_of_two("counters", counters)?;
         cells_in_range("rows × counters", counters, rows)?;
         // A saturated counter must still be above the threshold.
-        in_range("threshold", threshold, 0, u32::MAX - 1)?;
+        if threshold == u32::MAX {
+            let greatest = threshold - 1;
+            return Err(ConfigError::Unreachable { value: threshold, greatest });
+        }
         Ok(Self { rows, counters, threshold, aggregate, wide, hashing: Hashing::DEFAULT })
     }
 
@@ -312,7 +315,10 @@ mod tests {
         let config = Config::new(1, 2, u32::MAX - 1, Aggregate::Sum, false).unwrap();
         let packets: Vec<Packet> = (0..3).map(|id| Packet::new(0, id, [1, 0x7FFF_FFFF])).collect();
         assert_eq!(forwarded(&config.program(), &packets), [false, false, true]);
-        assert!(Config::new(1, 2, u32::MAX, Aggregate::Sum, false).is_err());
+        let refused = Config::new(1, 2, u32::MAX, Aggregate::Sum, false).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("the greatest threshold is 4294967294, not 4294967295: a counter")
+        );
     }
 
     #[test]
