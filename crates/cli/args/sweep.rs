@@ -21,6 +21,9 @@ Examples:
   sluice switch sweep --algorithm having --then-distinct --over w=64..4096 --threshold 1000000 \\
       --input visits.csv --column languageCode,adRevenue
       HAVING with a DISTINCT behind it, over a column with decimals: as in figure 10f.
+  sluice switch sweep --algorithm distinct --over d=64..16384 --leaves 4 \\
+      --input generated:zipf:keys=20000
+      The same in a tree: four switches prune a part of the entries each, and a fifth one what they forward.
   sluice switch sweep --algorithm top-n-randomized --over w=1..16 --seeds 20 --format csv \\
       --input generated:uniform
 
@@ -54,6 +57,10 @@ pub(crate) struct SweepArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) route: RouteArgs,
+    /// Prune in a tree of N leaf switches and one before the master; 0 is that switch alone
+    #[arg(long, default_value_t = 0, value_name = "N", conflicts_with_all = ["per_packet", "then_distinct"],
+          value_parser = clap::value_parser!(u16).range(0..=1024))]
+    pub(crate) leaves: u16,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
     /// Runs of each point, with hash functions of their own

@@ -100,6 +100,30 @@ fn a_tree_of_switches_prunes_twice() {
     assert!(forwarded.len() == 4 && forwarded[3] < forwarded[0], "{forwarded:?}");
 }
 
+/// Along an axis, a tree forwards less than one switch of the same size.
+#[test]
+fn trees_are_swept() {
+    let args =
+        ["switch", "sweep", "--algorithm", "distinct", "--over", "d=64..256", "--seeds", "2"];
+    let sweep = |more: &[&str]| json(&[&args[..], &["--input", KEYS], more].concat());
+    let (one, tree) = (sweep(&[]), sweep(&["--leaves", "4"]));
+    assert_eq!((one.len(), tree.len()), (3, 3));
+    for (one, tree) in one.iter().zip(&tree) {
+        assert!(tree["forwarded_share"].as_f64() < one["forwarded_share"].as_f64(), "{tree}");
+        assert_eq!((&tree["wrong"], &tree["runs"]), (&0.into(), &2.into()));
+    }
+    let mut both = sluice(&args);
+    refused(
+        both.args(["--input", KEYS, "--leaves", "4", "--per-packet", "2"]),
+        "cannot be used with",
+    );
+    let having = ["switch", "sweep", "--algorithm", "having", "--over", "w=64..128"];
+    let mut having = sluice(&having);
+    refused(having.args(["--input", KEYS, "--leaves", "2"]), "a pruner that must see every entry");
+    let mut many = sluice(&args);
+    refused(many.args(["--input", KEYS, "--leaves", "1025"]), "1025 is not in 0..=1024");
+}
+
 #[test]
 fn edges_of_a_graph_are_placed_together() {
     let edges = ["1-3=filter,threshold=5", "2-3=filter", "3-4=group-by,w=4,d=1024"];

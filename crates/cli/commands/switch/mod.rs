@@ -97,6 +97,7 @@ impl From<RouteError> for Failure {
         match error {
             RouteError::Catalog(error) => error.into(),
             RouteError::Trial(error) => error.into(),
+            RouteError::Tree(error) => error.into(),
             RouteError::NeedsEveryEntry(_) => Self::new(error.to_string()).with_hint(
                 "Leave --per-packet out, or take filter, distinct, top-n, group-by or skyline.",
             ),

@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 use sluicegate_costmodel::Provenance;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::experiment::sweep::{Axis, AxisPoints, Measured, measure_on, prefix};
+use sluicegate_pruning::experiment::sweep::{
+    Axis, AxisPoints, Measured, measure_in_tree, measure_on, prefix,
+};
 use sluicegate_pruning::experiment::trial::Run;
 
 use super::decimals::in_unit;
@@ -135,7 +137,11 @@ fn series(
             }
             let entries = cut.as_deref().unwrap_or(&whole);
             let there = in_unit(algorithm, &there, decimals)?;
-            let measured = measure_on(&route, algorithm, &there, entries, seeds.clone())?;
+            let seeds = seeds.clone();
+            let measured = match args.leaves {
+                0 => measure_on(&route, algorithm, &there, entries, seeds)?,
+                leaves => measure_in_tree(leaves.into(), algorithm, &there, entries, seeds)?,
+            };
             points.push(Point { value, measured });
             done += 1;
             step(done);

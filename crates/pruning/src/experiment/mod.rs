@@ -4,6 +4,7 @@
 //! * [`master`] has the operators that complete a query at the master.
 //! * [`route`] sends a stream in packets of several entries, or through a DISTINCT behind HAVING.
 //! * [`sweep`] measures an algorithm along an axis, over several seeds.
+//! * [`tree`] sends a stream through several switches.
 //! * [`trial`] measures an algorithm on one stream, beside the optimum ([`opt`]).
 //! * [`table2`] lists the paper's table of resources beside the needs of the programs, and the queries that fit
 //!   together.
@@ -22,4 +23,5 @@ mod rates;
 pub mod route;
 pub mod sweep;
 pub mod table2;
+pub mod tree;
 pub mod trial;

@@ -7,6 +7,7 @@ use super::trial::{Run, TrialError, through_fast_path};
 use crate::algorithm::catalog::{Algorithm, CatalogError, Configured, Parameters};
 use crate::algorithm::group_sum::GroupSums;
 use crate::deployment::multi_entry::{LaneBy, lane_polynomial, multi_entry};
+use crate::deployment::topology::TreeError;
 use crate::switch::{HashTable, Interpreter, Packet, Program, chain};
 use crate::{ConfigError, Entries, Pruner, Selection, Verdict, first_id};
 
@@ -47,6 +48,9 @@ pub enum RouteError {
     /// The stream does not fit the algorithm.
     #[error(transparent)]
     Trial(#[from] TrialError),
+    /// The stream cannot go through a tree of switches.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
     /// JOIN, HAVING and sums must process every entry in one place.
     #[error("{0} must process every entry in one place, so its packets carry one entry each")]
     NeedsEveryEntry(Algorithm),

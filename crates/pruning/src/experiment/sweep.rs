@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 pub use super::axis::{Axis, AxisPoints, OverError, Span};
-use super::route::{Route, RouteError};
+use super::route::{Route, RouteError, Sent};
+use super::tree;
 use super::trial::{Effect, Run, judge_with};
 use crate::algorithm::catalog::{Algorithm, Parameters};
 use crate::rng::mix64;
@@ -73,6 +74,36 @@ pub fn measure_on(
     stream: &[Run],
     seeds: Range<u64>,
 ) -> Result<Measured, RouteError> {
+    let send = |given: &Parameters| route.send(algorithm, given, stream);
+    measure_by(send, algorithm, given, stream, seeds)
+}
+
+/// Like [`measure`], through a tree of `leaves` switches, at least 1, and one before the master.
+///
+/// # Errors
+///
+/// If the algorithm does not take the parameters or the stream, or must process every entry in one place.
+pub fn measure_in_tree(
+    leaves: usize,
+    algorithm: Algorithm,
+    given: &Parameters,
+    stream: &[Run],
+    seeds: Range<u64>,
+) -> Result<Measured, RouteError> {
+    let send = |given: &Parameters| {
+        let keep = tree::send(&algorithm.configure(given)?, stream, leaves)?.keep;
+        Ok(Sent { keep, held: Vec::new(), packets: 0, forwarded_packets: 0 })
+    };
+    measure_by(send, algorithm, given, stream, seeds)
+}
+
+fn measure_by(
+    send: impl Fn(&Parameters) -> Result<Sent, RouteError>,
+    algorithm: Algorithm,
+    given: &Parameters,
+    stream: &[Run],
+    seeds: Range<u64>,
+) -> Result<Measured, RouteError> {
     let seeded = algorithm.entry().takes("hash_seed")
         && given.hash_seed.is_none()
         && given.linear_hash != Some(true);
@@ -85,7 +116,7 @@ pub fn measure_on(
         let given = Parameters { hash_seed, ..*given };
         let configured = algorithm.configure(&given)?;
         let keys = algorithm.entry().carries.key_words(configured.pruner().values());
-        let sent = route.send(algorithm, &given, stream)?;
+        let sent = send(&given)?;
         let question = configured.question();
         let trial = judge_with(question.as_ref(), stream, (&sent.keep, &sent.held), keys);
         rates.push(trial.unpruned());
