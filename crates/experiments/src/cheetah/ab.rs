@@ -1,108 +1,114 @@
 //! Section 6: BigData A and B in one switch.
 
+use serde::Deserialize;
 use sluicegate_costmodel::Provenance;
-use sluicegate_costmodel::completion::{Completion, Testbed};
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::deployment::Flow;
-use sluicegate_pruning::deployment::pack::{Query, pack};
-use sluicegate_pruning::switch::{Placement, Program, Target, fit};
 
-use super::completion::provenance;
+use super::completion::{provenance, seconds_of};
 use crate::chart::{Axis, Bar, Marks};
 use crate::experiment::Method;
-use crate::{Chart, Experiment, Outcome, Table};
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The filter of A beside the sums of B.
 pub const EXPERIMENT: Experiment = Experiment {
     id: "cheetah/ab",
     title: "BigData A, B and A+B in one pipeline",
     place: "Cheetah §6",
-    method: Method::Computed(compute),
+    method: Method::Live { runs, evaluate },
 };
 
-/// Packs queries of flows of their own into one program, and places it on a Tofino 1.
-fn placed(programs: &[&Program]) -> Option<Placement> {
-    let flows: Vec<[Flow; 1]> =
-        (1_u16..).take(programs.len()).map(|fid| [Flow::from(fid)]).collect();
-    let queries: Vec<Query<'_>> =
-        programs.iter().zip(&flows).map(|(program, flows)| Query { program, flows }).collect();
-    fit(&pack("A+B", &queries).ok()?, &Target::tofino1()).ok()
+const PROGRAMS: &str = "programs";
+const TIMES: &str = "times";
+/// The rows of the workload: A, B and both, each as one program.
+const QUERIES: [(&str, &str); 3] =
+    [("A filter", "A: filter"), ("B, packed alone", "B: SUM by group"), ("A+B, packed", "A+B")];
+
+fn runs(setting: &Setting) -> Vec<Run> {
+    let scale = setting.either("0.02", "0.05");
+    let workload = ["switch", "run", "--workload", "bigdata", "--scale", scale, "--format", "json"];
+    let times = ["switch", "time", "5", "--format", "json"];
+    vec![Run::command(PROGRAMS, &workload), Run::command(TIMES, &times)]
 }
 
-/// The placements of A, B and both, each behind the table that tells flows apart.
-fn placements() -> Option<[Placement; 3]> {
-    let of =
-        |algorithm: Algorithm| Some(algorithm.configure(&Parameters::default()).ok()?.program());
-    let (filter, sums) = (of(Algorithm::Filter)?, of(Algorithm::GroupSum)?);
-    Some([placed(&[&filter])?, placed(&[&sums])?, placed(&[&sums, &filter])?])
+/// A query of the workload: what is forwarded, and the resources of its program.
+#[derive(Debug, Deserialize)]
+struct Program {
+    query: String,
+    entries: u64,
+    forwarded: u64,
+    answer: String,
+    stages: Option<u64>,
+    #[serde(rename = "stateful ALUs")]
+    alus: Option<u64>,
+    #[serde(rename = "register bits")]
+    bits: Option<u64>,
 }
 
-fn compute() -> Outcome {
+impl Program {
+    /// Returns the stages, ALUs and bits; zeros if the program has no placement.
+    fn resources(&self) -> [u64; 3] {
+        [self.stages, self.alus, self.bits].map(Option::unwrap_or_default)
+    }
+}
+
+fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let all: Vec<Program> = results.output(PROGRAMS)?;
+    let of = |query: &str| all.iter().find(|it| it.query == query);
+    let resources = |query| of(query).map_or([0; 3], Program::resources);
+    let ([stages, alus, bits], both) = (resources(QUERIES[1].0), resources(QUERIES[2].0));
     let mut outcome = Outcome::default();
-    let placements = placements();
-    let [_, sums, both] = match &placements {
-        Some([a, b, both]) => [Some(a), Some(b), Some(both)],
-        None => [None; 3],
-    };
-    let stages = |it: Option<&Placement>| it.map_or(0, |it| it.stages.len());
-    let alus = |it: Option<&Placement>| it.map_or(0, Placement::stateful_alus);
-    let bits = |it: Option<&Placement>| it.map_or(0, |it| it.register_bits);
     let found = format!(
-        "{} stages, {} ALUs and {} bits; with the filter {}, {} and {}",
-        stages(sums),
-        alus(sums),
-        bits(sums),
-        stages(both),
-        alus(both),
-        bits(both),
+        "{stages} stages, {alus} ALUs and {bits} bits; with the filter {}, {} and {}",
+        both[0], both[1], both[2],
     );
-    let holds = both.is_some()
-        && stages(both) == stages(sums)
-        && alus(both) == alus(sums) + 1
-        && bits(both) == bits(sums) + 32;
-    outcome.decide("C12", found, holds);
+    outcome.decide("C12", found, stages > 0 && both == [stages, alus + 1, bits + 32]);
     outcome.note(
         "both are behind a table that tells flows apart: two queries over different tables must not see each other's \
          packets",
     );
-    let names = ["A: filter", "B: SUM by group", "A+B"];
-    let row = |(name, it): (&str, &Placement)| {
-        let numbers = [it.stages.len() as u64, it.stateful_alus() as u64, it.register_bits];
-        [vec![name.to_owned()], numbers.map(|it| it.to_string()).to_vec()].concat()
+    let row = |(query, name): &(&str, &str)| {
+        let program = of(query)?;
+        let [stages, alus, bits] = program.resources();
+        let numbers = [stages, alus, bits, program.entries, program.forwarded];
+        let mut row = vec![(*name).to_owned()];
+        row.extend(numbers.map(|it| it.to_string()));
+        row.push(program.answer.clone());
+        Some(row)
     };
     outcome.tables.push(Table {
-        title: "Resources on a Tofino 1".to_owned(),
-        columns: vec!["queries", "stages", "stateful ALUs", "bits of registers"],
-        rows: names.into_iter().zip(placements.iter().flatten()).map(row).collect(),
+        title: "Resources on a Tofino, and entries of the queries".to_owned(),
+        columns: vec![
+            "queries",
+            "stages",
+            "stateful ALUs",
+            "bits of registers",
+            "entries",
+            "forwarded",
+            "answer",
+        ],
+        rows: QUERIES.iter().filter_map(row).collect(),
         provenance: Provenance::Counted,
     });
-    add_times(&mut outcome);
-    outcome
+    add_times(&mut outcome, results)?;
+    Ok(outcome)
 }
 
 /// Adds the completion times of A, B, and both one after the other.
-fn add_times(outcome: &mut Outcome) {
-    let testbed = Testbed::cheetah();
-    let setup = testbed.setup();
-    let (Some(a), Some(b)) = (testbed.query("BigData A"), testbed.query("BigData B")) else {
-        return;
-    };
-    let both = testbed.together([a, b], &setup);
-    let times = [("A", testbed.pruned(a, &setup)), ("B", testbed.pruned(b, &setup)), ("A+B", both)];
-    let seconds = |it: &Completion| it.total().as_secs_f64();
+fn add_times(outcome: &mut Outcome, results: &Results) -> Result<(), ResultsError> {
+    let seconds = seconds_of(results, TIMES)?;
+    let times: Vec<(&str, f64)> = ["A", "B", "A+B"]
+        .into_iter()
+        .filter_map(|name| {
+            let of = seconds.iter().find(|it| it.query == format!("BigData {name}"))?;
+            Some((name, of.seconds))
+        })
+        .collect();
     outcome.tables.push(Table {
         title: "Seconds of A, B, and both in one run".to_owned(),
         columns: vec!["queries", "seconds"],
-        rows: times
-            .iter()
-            .map(|(name, it)| vec![(*name).to_owned(), format!("{:.3}", seconds(it))])
-            .collect(),
+        rows: times.iter().map(|(name, it)| vec![(*name).to_owned(), format!("{it:.3}")]).collect(),
         provenance: provenance(),
     });
-    let bar = |(name, it): &(&str, Completion)| Bar {
-        name: (*name).to_owned(),
-        lengths: vec![seconds(it)],
-    };
+    let bar = |(name, it): &(&str, f64)| Bar { name: (*name).to_owned(), lengths: vec![*it] };
     outcome.charts.push(Chart {
         title: EXPERIMENT.title.to_owned(),
         x: Axis::linear("seconds"),
@@ -114,4 +120,37 @@ fn add_times(outcome: &mut Outcome) {
         },
         provenance: provenance(),
     });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Record;
+
+    #[test]
+    fn the_filter_may_take_one_alu_and_32_bits() {
+        let outcome = |bits: u64| {
+            let row = |query: &str, alus: u64, bits: u64| {
+                json!({"query": query, "entries": 10, "forwarded": 5, "answer": "unchanged", "stages": 8,
+                    "stateful ALUs": alus, "register bits": bits})
+            };
+            let programs = json!([
+                row("A filter", 1, 32),
+                row("B, packed alone", 8, 1000),
+                row("A+B, packed", 9, bits)
+            ]);
+            let times = ["A", "B", "A+B"];
+            let times = times.map(|it| json!({"query": format!("BigData {it}"), "seconds": 2.5}));
+            let mut results = Results::default();
+            results.insert(PROGRAMS, Record { output: programs, ..Record::default() });
+            results.insert(TIMES, Record { output: json!(times), ..Record::default() });
+            evaluate(&Setting::QUICK, &results).unwrap()
+        };
+        let whole = outcome(1032);
+        assert!(whole.verdicts[0].holds && !outcome(1064).verdicts[0].holds);
+        assert_eq!(whole.tables.iter().map(|it| it.rows.len()).collect::<Vec<_>>(), [3, 3]);
+    }
 }

@@ -1,10 +1,11 @@
 //! The completion times of Figures 5 to 9 as tables and charts.
 
+use serde::Deserialize;
 use sluicegate_costmodel::Provenance;
 use sluicegate_costmodel::completion::{Case, Completion, Figure, System, Testbed};
 
 use crate::chart::{Axis, Bar, Line, Marks};
-use crate::{Chart, Table};
+use crate::{Chart, Results, ResultsError, Table};
 
 /// The parts of a completion time, in the order in which they follow each other.
 const PARTS: [&str; 5] = ["rules", "workers", "network", "master", "drain"];
@@ -87,4 +88,16 @@ pub(super) fn lines(title: &str, x: Axis, cases: &[Case]) -> Chart {
         marks: Marks::Lines(lines),
         provenance: provenance(),
     }
+}
+
+/// The time of a query, as `switch time` prints it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Seconds {
+    pub(super) query: String,
+    pub(super) seconds: f64,
+}
+
+/// Reads the times of a run of `switch time`.
+pub(super) fn seconds_of(results: &Results, run: &str) -> Result<Vec<Seconds>, ResultsError> {
+    results.output(run)
 }

@@ -1,112 +1,105 @@
 //! Section 9: a graph of workers, whose edges share a switch.
 
+use serde::Deserialize;
 use sluicegate_costmodel::Provenance;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::deployment::topology::Dag;
-use sluicegate_pruning::switch::{Placement, Program, Target, fit};
 
+use super::placed::Placed;
 use crate::chart::{Axis, Bar, Marks};
 use crate::experiment::Method;
-use crate::{Chart, Experiment, Outcome, Table};
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// Two scans that are joined, and a top-N behind: each edge has a port and a program.
 pub const EXPERIMENT: Experiment = Experiment {
     id: "cheetah/dag",
     title: "A graph of workers, and the program of the switch between them",
     place: "Cheetah §9",
-    method: Method::Computed(compute),
+    method: Method::Live { runs, evaluate },
 };
 
-/// The edges: from, to, port and algorithm.
-const EDGES: [(u32, u32, u16, Algorithm); 4] = [
-    (0, 2, 1, Algorithm::Filter),
-    (1, 2, 2, Algorithm::Distinct),
-    (2, 3, 3, Algorithm::GroupBy),
-    (3, 4, 4, Algorithm::TopNRandomized),
-];
+const RUN: &str = "graph";
+const EDGES: [&str; 4] =
+    ["0-2=filter", "1-2=distinct,key_bits=32", "2-3=group-by,w=4", "3-4=top-n-randomized"];
 
-fn program(algorithm: Algorithm) -> Option<Program> {
-    let columns = (algorithm == Algorithm::GroupBy).then_some(4);
-    let key_bits = (algorithm == Algorithm::Distinct).then_some(32);
-    let given = Parameters { columns, key_bits, ..Parameters::default() };
-    Some(algorithm.configure(&given).ok()?.program())
+fn runs(_: &Setting) -> Vec<Run> {
+    let arguments = [&["switch", "dag"], &EDGES[..], &["--format", "json"]].concat();
+    vec![Run::command(RUN, &arguments)]
 }
 
-fn place(program: &Program) -> Option<Placement> {
-    fit(program, &Target::tofino1()).ok()
+/// An edge, or all of them together.
+#[derive(Debug, Deserialize)]
+struct Edge {
+    port: Option<u64>,
+    from: Option<u64>,
+    to: Option<u64>,
+    program: String,
+    #[serde(flatten)]
+    placed: Placed,
 }
 
-/// Returns the graph, and whether it refuses an edge that closes a cycle.
-fn graph() -> Option<(Dag, bool)> {
-    let mut dag = Dag::new();
-    for (from, to, port, algorithm) in EDGES {
-        dag.edge(from, to, port, program(algorithm)?).ok()?;
+impl Edge {
+    fn name(&self) -> String {
+        match (self.from, self.to, self.port) {
+            (Some(from), Some(to), Some(port)) => {
+                format!("{from} to {to}, port {port}: {}", self.program)
+            }
+            _ => "all edges in one switch".to_owned(),
+        }
     }
-    let closing = dag.edge(4, 0, 5, program(Algorithm::Filter)?);
-    Some((dag, closing.is_err()))
 }
 
-fn compute() -> Outcome {
-    let numbers = |name: String, placed: Option<&Placement>| {
-        let mut row = vec![name];
-        row.extend(match placed {
-            Some(it) => [
-                it.stages.len().to_string(),
-                it.stateful_alus().to_string(),
-                (it.register_bits / 8192).to_string(),
-            ],
-            None => ["does not fit", "", ""].map(str::to_owned),
-        });
+fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let edges: Vec<Edge> = results.output(RUN)?;
+    let row = |edge: &Edge| {
+        let mut row = vec![edge.name(), edge.placed.fits.clone()];
+        row.extend(edge.placed.cells());
         row
     };
-    let alone = EDGES.map(|(from, to, port, algorithm)| {
-        let name = format!("{from} to {to}, port {port}: {}", algorithm.name());
-        (name, program(algorithm).and_then(|it| place(&it)))
-    });
-    let together = graph().and_then(|(dag, _)| place(&dag.program("graph").ok()?));
-    let refuses = graph().is_some_and(|(_, refuses)| refuses);
-    let mut rows: Vec<Vec<String>> =
-        alone.iter().map(|(name, placed)| numbers(name.clone(), placed.as_ref())).collect();
-    rows.push(numbers("all edges in one switch".to_owned(), together.as_ref()));
-    let cycle = if refuses { "refused" } else { "taken" };
-    rows.push(vec![
-        "an edge from 4 to 0, which closes a cycle".to_owned(),
-        cycle.to_owned(),
-        String::new(),
-        String::new(),
-    ]);
-    let stages = |placed: Option<&Placement>| placed.map_or(0.0, |it| it.stages.len() as f64);
-    let mut bars: Vec<Bar> = alone
-        .iter()
-        .map(|(name, placed)| Bar { name: name.clone(), lengths: vec![stages(placed.as_ref())] })
-        .collect();
-    bars.push(Bar { name: "all edges".to_owned(), lengths: vec![stages(together.as_ref())] });
-    Outcome {
+    let bar = |edge: &Edge| Bar {
+        name: edge.name(),
+        lengths: vec![edge.placed.stages.map_or(0.0, |stages| stages as f64)],
+    };
+    Ok(Outcome {
         tables: vec![Table {
             title: "Resources of each edge's program on a Tofino 1, alone and together".to_owned(),
-            columns: vec!["edge", "stages", "stateful ALUs", "KiB of registers"],
-            rows,
+            columns: vec!["edge", "fits", "stages", "stateful ALUs", "KiB of registers", "rules"],
+            rows: edges.iter().map(row).collect(),
             provenance: Provenance::Counted,
         }],
         charts: vec![Chart {
             title: EXPERIMENT.title.to_owned(),
             x: Axis::linear("stages"),
             y: Axis::default(),
-            marks: Marks::Bars { parts: vec!["stages".to_owned()], bars, is_stacked: true },
+            marks: Marks::Bars {
+                parts: vec!["stages".to_owned()],
+                bars: edges.iter().map(bar).collect(),
+                is_stacked: true,
+            },
             provenance: Provenance::Counted,
         }],
         ..Outcome::default()
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::Record;
 
     #[test]
-    fn the_graph_fits_one_switch() {
-        let (dag, refuses) = graph().unwrap();
-        assert!(refuses);
-        assert!(place(&dag.program("graph").unwrap()).is_some());
+    fn edges_are_listed_before_all_of_them() {
+        let edge = |port: Option<u64>, stages: Option<u64>, fits: &str| {
+            json!({"port": port, "from": port.map(|_| 0), "to": port, "program": "filter(…)", "fits": fits,
+                "stages": stages, "stateful ALUs": stages, "register KiB": stages, "rules": stages})
+        };
+        let output =
+            json!([edge(Some(1), Some(2), "yes"), edge(None, None, "no: needs 13 stages")]);
+        let mut results = Results::default();
+        results.insert(RUN, Record { output, ..Record::default() });
+        let outcome = evaluate(&Setting::QUICK, &results).unwrap();
+        let rows = &outcome.tables[0].rows;
+        assert_eq!(rows[0][..3], ["0 to 1, port 1: filter(…)", "yes", "2"]);
+        assert_eq!(rows[1][..3], ["all edges in one switch", "no: needs 13 stages", ""]);
     }
 }

@@ -20,6 +20,7 @@ pub mod fig9;
 pub mod multi_entry;
 pub mod protocol;
 pub mod q3;
+pub mod reuse;
 pub mod setup;
 pub mod table1;
 pub mod table2;
@@ -33,6 +34,7 @@ pub mod workers;
 mod bigdata;
 mod completion;
 mod having;
+mod placed;
 mod sweep;
 mod worker_times;
 
@@ -68,6 +70,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     fig11f::EXPERIMENT,
     fig12::EXPERIMENT,
     ab::EXPERIMENT,
+    reuse::EXPERIMENT,
     q3::EXPERIMENT,
     multi_entry::EXPERIMENT,
     topology::EXPERIMENT,

@@ -1,7 +1,9 @@
-//! Section 8.2: the part of TPC-H's query 3 that its joins take.
+//! Section 8.2: the part of TPC-H's query 3 that its joins take, and what the switch prunes of them.
 
+use serde::Deserialize;
 use sluicegate_costmodel::Provenance;
 
+use super::sweep::percent;
 use crate::chart::{Axis, Bar, Marks};
 use crate::experiment::Method;
 use crate::results::median;
@@ -9,7 +11,7 @@ use crate::{
     Chart, Data, Experiment, Outcome, Results, ResultsError, Run, Setting, Table, UNLIMITED,
 };
 
-/// Our own operators over tables in memory, timed by EXPLAIN ANALYZE.
+/// Our own operators over tables in memory, timed by EXPLAIN ANALYZE, and the joins through the switch.
 pub const EXPERIMENT: Experiment = Experiment {
     id: "cheetah/q3",
     title: "The time of TPC-H query 3 by its operators",
@@ -18,6 +20,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const RUN: &str = "operators";
+const JOINS: &str = "joins";
 /// The header of the answer of each round.
 const HEADER: &str = "plan_type,plan";
 /// The share of the joins that the paper measured in Spark.
@@ -54,7 +57,42 @@ fn runs(setting: &Setting) -> Vec<Run> {
     let mut statements = LOADED.map(str::to_owned).to_vec();
     let explained = format!("EXPLAIN ANALYZE {}", query("c, o, l"));
     statements.extend(vec![explained; ROUNDS]);
-    vec![Run::sql(RUN, &tpch(setting), UNLIMITED, &[("scan", "get")], &statements, 1)]
+    let scale = setting.scale.to_string();
+    let joins = ["switch", "run", "--workload", "tpch-q3", "--scale", &scale, "--format", "json"];
+    vec![
+        Run::sql(RUN, &tpch(setting), UNLIMITED, &[("scan", "get")], &statements, 1),
+        Run::command(JOINS, &joins),
+    ]
+}
+
+/// What the switch forwards of a join.
+#[derive(Debug, Deserialize)]
+struct Join {
+    query: String,
+    entries: u64,
+    forwarded: u64,
+    forwarded_share: f64,
+    optimum_share: f64,
+    answer: String,
+}
+
+fn pruned(results: &Results) -> Result<Table, ResultsError> {
+    let row = |it: &Join| {
+        vec![
+            it.query.clone(),
+            it.entries.to_string(),
+            it.forwarded.to_string(),
+            percent(it.forwarded_share),
+            percent(it.optimum_share),
+            it.answer.clone(),
+        ]
+    };
+    Ok(Table {
+        title: "Entries of the joins of query 3 that the switch forwards".to_owned(),
+        columns: vec!["join", "entries", "forwarded", "share", "optimum", "answer"],
+        rows: results.output::<Vec<Join>>(JOINS)?.iter().map(row).collect(),
+        provenance: Provenance::Counted,
+    })
 }
 
 /// The kinds of operators, by the beginnings of their names.
@@ -131,6 +169,7 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         rows: KINDS.iter().zip(&seconds).map(row).collect(),
         provenance: Provenance::Measured,
     });
+    outcome.tables.push(pruned(results)?);
     outcome.charts.push(Chart {
         title: EXPERIMENT.title.to_owned(),
         x: Axis::linear("seconds of all threads"),
@@ -147,6 +186,8 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::Record;
 
@@ -158,10 +199,15 @@ mod tests {
         let outcome = |answers: &str| {
             let mut results = Results::default();
             results.insert(RUN, Record { answers: answers.to_owned(), ..Record::default() });
+            let output = json!([{"query": "Q3 customer ⋈ orders", "entries": 100, "forwarded": 25,
+                "forwarded_share": 0.25, "optimum_share": 0.2, "answer": "unchanged"}]);
+            results.insert(JOINS, Record { output, ..Record::default() });
             evaluate(&Setting::QUICK, &results)
         };
         let all = plan.repeat(ROUNDS);
-        assert_eq!(outcome(&all).unwrap().verdicts[0].found, "67 %");
+        let whole = outcome(&all).unwrap();
+        assert_eq!(whole.verdicts[0].found, "67 %");
+        assert_eq!(whole.tables[1].rows[0][2..5], ["25", "25.0 %", "20.0 %"]);
         let refused = outcome(&all[..all.len() - 30]).unwrap_err().to_string();
         assert!(refused.contains("9 plans, of which 8 are whole"), "{refused}");
         assert!(outcome("").is_err());

@@ -1,111 +1,101 @@
 //! Section 9: several switches.
 
+use serde::Deserialize;
 use sluicegate_costmodel::Provenance;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::deployment::topology::Tree;
-use sluicegate_pruning::rng::Rng;
-use sluicegate_pruning::{Entries, Selection, first_id};
 
 use super::sweep::percent;
 use crate::chart::{Axis, Line, Marks};
 use crate::experiment::Method;
-use crate::{Chart, Experiment, Outcome, Table};
+use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// Leaf switches, each before a part of the workers, and one before the master.
 pub const EXPERIMENT: Experiment = Experiment {
     id: "cheetah/topology",
     title: "What reaches the master through a tree of switches",
     place: "Cheetah §9",
-    method: Method::Computed(compute),
+    method: Method::Live { runs, evaluate },
 };
 
-const LEAVES: [usize; 4] = [0, 2, 4, 8];
-const ENTRIES: usize = 40_000;
-const KEYS: u64 = 4_000;
-const BATCH: usize = 1_000;
-const ALGORITHMS: [Algorithm; 3] =
-    [Algorithm::Distinct, Algorithm::GroupBy, Algorithm::TopNRandomized];
+/// The number of leaves of each tree; 0 is one switch.
+const LEAVES: [u64; 4] = [0, 2, 4, 8];
+/// The algorithms, with arguments of their own.
+const ALGORITHMS: [(&str, &[&str]); 3] =
+    [("distinct", &["--key-bits", "32"]), ("group-by", &[]), ("top-n-randomized", &["-n", "20"])];
 
-fn parameters(algorithm: Algorithm) -> Parameters {
-    let key_bits = (algorithm == Algorithm::Distinct).then_some(32);
-    Parameters {
-        rows: Some(256),
-        columns: Some(2),
-        key_bits,
-        n: (algorithm == Algorithm::TopNRandomized).then_some(20),
-        ..Parameters::default()
-    }
-}
-
-/// The key, then the value of each entry; keys are skewed.
-fn stream() -> [Vec<u32>; 2] {
-    let mut rng = Rng::new(17);
-    let mut skewed = || (0..3).map(|_| rng.below(KEYS)).min().unwrap_or(0) as u32 + 1;
-    let keys = (0..ENTRIES).map(|_| skewed()).collect();
-    let mut rng = Rng::new(18);
-    [keys, (0..ENTRIES).map(|_| rng.below(1 << 30) as u32).collect()]
-}
-
-/// Returns the share of the entries that passes a tree with this many leaves, or one switch without any.
-fn passed(algorithm: Algorithm, leaves: usize, stream: &[Vec<u32>; 2]) -> Option<f64> {
-    let configured = algorithm.configure(&parameters(algorithm)).ok()?;
-    let mut root = configured.pruner();
-    let columns = &stream[match (algorithm, root.values()) {
-        (Algorithm::TopNRandomized, _) => 1..2,
-        (_, 1) => 0..1,
-        _ => 0..2,
-    }];
-    let mut tree = match leaves {
-        0 => None,
-        _ => Some(
-            Tree::new((0..leaves).map(|_| configured.pruner()).collect(), configured.pruner())
-                .ok()?,
-        ),
+fn runs(setting: &Setting) -> Vec<Run> {
+    let input = setting.either(
+        "generated:zipf:entries=40000:keys=4000",
+        "generated:zipf:entries=400000:keys=4000",
+    );
+    let run = |(algorithm, more): (&str, &[&str])| {
+        let mut arguments = vec!["switch", "topology", "--algorithm", algorithm, "--input", input];
+        arguments.extend(["--leaves", "0,2,4,8", "-d", "256", "-w", "2"]);
+        arguments.extend(more);
+        arguments.extend(["--format", "json"]);
+        Run::command(algorithm, &arguments)
     };
-    let (mut selection, mut left) = (Selection::new(), 0);
-    for (number, start) in (0..ENTRIES).step_by(BATCH).enumerate() {
-        let end = ENTRIES.min(start + BATCH);
-        let slices: Vec<&[u32]> = columns.iter().map(|column| &column[start..end]).collect();
-        let id = first_id(0).wrapping_add(u32::try_from(start).ok()?);
-        let entries = Entries::new(0, id, &slices).ok()?;
-        match &mut tree {
-            Some(tree) => tree.prune(number % leaves, &entries, &mut selection).ok()?,
-            None => root.prune(&entries, &mut selection).ok()?,
-        }
-        left += selection.iter().count();
-    }
-    Some(left as f64 / ENTRIES as f64)
+    ALGORITHMS.map(run).to_vec()
 }
 
-fn compute() -> Outcome {
-    let stream = stream();
-    let shares = |algorithm| LEAVES.map(|leaves| passed(algorithm, leaves, &stream).unwrap_or(1.0));
-    let all = ALGORITHMS.map(|algorithm| (algorithm, shares(algorithm)));
+/// What a tree forwards.
+#[derive(Debug, Deserialize)]
+struct Tree {
+    leaves: u64,
+    entries: u64,
+    past_leaves: Option<u64>,
+    #[serde(rename = "forwarded_share")]
+    forwarded: f64,
+    answer: String,
+}
+
+impl Tree {
+    /// Returns the share of the entries that passes the leaves.
+    fn past_leaves(&self) -> String {
+        let share = |passed| percent(passed as f64 / self.entries as f64);
+        self.past_leaves.map_or_else(|| "-".to_owned(), share)
+    }
+}
+
+fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+    let mut all: Vec<(&str, Vec<Tree>)> = Vec::new();
+    for (algorithm, _) in ALGORITHMS {
+        all.push((algorithm, results.output(algorithm)?));
+    }
+    let share = |trees: &[Tree], leaves: u64| {
+        trees.iter().find(|tree| tree.leaves == leaves).map_or(1.0, |tree| tree.forwarded)
+    };
     let mut outcome = Outcome::default();
-    let fewer = all.iter().all(|(_, [one, two, ..])| two < one);
-    let found = all.iter().map(|(algorithm, [one, two, ..])| {
-        format!("{} {} instead of {}", algorithm.name(), percent(*two), percent(*one))
+    let fewer = all.iter().all(|(_, trees)| share(trees, 2) < share(trees, 0));
+    let found = all.iter().map(|(algorithm, trees)| {
+        let [two, one] = [2, 0].map(|leaves| percent(share(trees, leaves)));
+        format!("{algorithm} {two} instead of {one}")
     });
     outcome.decide("C44", found.collect::<Vec<_>>().join(", "), fewer);
     if !fewer {
         outcome
             .note("a tree has more memory, but some algorithm forwards no fewer of these entries");
     }
+    let row = |algorithm: &str, tree: &Tree| {
+        vec![
+            algorithm.to_owned(),
+            tree.leaves.to_string(),
+            tree.entries.to_string(),
+            tree.past_leaves(),
+            percent(tree.forwarded),
+            tree.answer.clone(),
+        ]
+    };
     outcome.tables.push(Table {
-        title: format!(
-            "Shares of {ENTRIES} entries that reach the master, by the leaves of the tree"
-        ),
-        columns: vec!["algorithm", "one switch", "2 leaves", "4 leaves", "8 leaves"],
+        title: "Shares of the entries that pass the leaves and that reach the master".to_owned(),
+        columns: vec!["algorithm", "leaves", "entries", "past the leaves", "forwarded", "answer"],
         rows: all
             .iter()
-            .map(|(algorithm, shares)| {
-                [vec![algorithm.name().to_owned()], shares.map(percent).to_vec()].concat()
-            })
+            .flat_map(|(algorithm, trees)| trees.iter().map(|tree| row(algorithm, tree)))
             .collect(),
         provenance: Provenance::Counted,
     });
-    let line = |(algorithm, shares): &(Algorithm, [f64; 4])| {
-        Line::new(algorithm.name(), LEAVES.iter().map(|it| *it as f64).zip(*shares))
+    let line = |(algorithm, trees): &(&str, Vec<Tree>)| {
+        Line::new(*algorithm, LEAVES.map(|leaves| (leaves as f64, share(trees, leaves))))
     };
     outcome.charts.push(Chart {
         title: EXPERIMENT.title.to_owned(),
@@ -114,5 +104,33 @@ fn compute() -> Outcome {
         marks: Marks::Lines(all.iter().map(line).collect()),
         provenance: Provenance::Counted,
     });
-    outcome
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Record;
+
+    #[test]
+    fn a_tree_must_forward_less_than_one_switch() {
+        let holds = |two: f64| {
+            let mut results = Results::default();
+            for (algorithm, _) in ALGORITHMS {
+                let tree = |(leaves, share): (u64, f64)| {
+                    let past = (leaves > 0).then_some(500);
+                    json!({"leaves": leaves, "entries": 1000, "past_leaves": past, "forwarded_share": share,
+                        "answer": "unchanged"})
+                };
+                let output = json!([(0, 0.2), (2, two), (4, 0.05), (8, 0.04)].map(tree));
+                results.insert(algorithm, Record { output, ..Record::default() });
+            }
+            let outcome = evaluate(&Setting::QUICK, &results).unwrap();
+            assert_eq!(outcome.tables[0].rows[1][3], "50.0 %");
+            outcome.verdicts[0].holds
+        };
+        assert!(holds(0.1) && !holds(0.2));
+    }
 }

@@ -19,9 +19,9 @@ use crate::output::listing::Listing;
 
 const HEADER: [&str; 3] = ["query", "algorithm", "parameters"];
 /// The columns of a query's program.
-const RESOURCES: [&str; 4] = ["stages", "stateful ALUs", "register KiB", "rules"];
+const RESOURCES: [&str; 5] = ["stages", "stateful ALUs", "register KiB", "register bits", "rules"];
 const RESOURCES_NOTE: &str = "\
-stages, stateful ALUs, register KiB, rules: of the program on a Tofino with as many stages as it takes; empty if a
+stages, stateful ALUs, registers, rules: of the program on a Tofino with as many stages as it takes; empty if a
 register array is too large for a stage. Modelled.
 ";
 /// The largest scale factor whose streams fit in memory.
@@ -179,6 +179,7 @@ fn resources(program: &Program) -> [Value; RESOURCES.len()] {
                 placement.stages.len().into(),
                 placement.stateful_alus().into(),
                 placement.register_bits.div_ceil(8 * 1024).into(),
+                placement.register_bits.into(),
                 (placement.exact_entries + placement.ternary_entries).into(),
             ]
         },
