@@ -108,9 +108,9 @@ pub fn share<'a>(
 
 /// Returns true if no other query serves a flow of this one.
 fn has_flows_of_its_own(queries: &[Query<'_>], query: usize) -> bool {
-    let others = queries.iter().enumerate().filter(|(number, _)| *number != query);
     let flows = queries[query].flows;
-    !others.into_iter().any(|(_, other)| flows.iter().any(|flow| other.serves(flow.fid)))
+    let serves_one = |other: &Query<'_>| flows.iter().any(|flow| other.serves(flow.fid));
+    queries.iter().enumerate().all(|(number, other)| number == query || !serves_one(other))
 }
 
 /// One stage of the program: its tables, and those that share an ALU.

@@ -217,8 +217,9 @@ fn assert_parts_are(alone: &Interpreter, query: usize, shared: &Shared<'_>, run:
     };
     for (register, cells) in alone.program().registers.iter().zip(alone.registers()) {
         let name = format!("q{query}_{}", register.name);
-        let parts = shared.alus().iter().flat_map(|alu| alu.parts.iter().map(move |p| (alu, p)));
-        let part = parts.into_iter().find(|(_, part)| part.register == name);
+        let mut parts =
+            shared.alus().iter().flat_map(|alu| alu.parts.iter().map(move |p| (alu, p)));
+        let part = parts.find(|(_, part)| part.register == name);
         let (array, first) = part.map_or((&name, 0), |(alu, part)| (&alu.register, part.first));
         let array = &run.registers()[index(run.program(), array).unwrap()];
         let first = first as usize;
