@@ -23,7 +23,8 @@ Examples:
       HAVING with a DISTINCT behind it, over a column with decimals: as in figure 10f.
   sluice switch sweep --algorithm distinct --over d=64..16384 --leaves 4 \\
       --input generated:zipf:keys=20000
-      The same in a tree: four switches prune a part of the entries each, and a fifth one what they forward.
+      The same in a tree: four switches prune a part of the entries each, and a fifth what they
+      forward.
   sluice switch sweep --algorithm top-n-randomized --over w=1..16 --seeds 20 --format csv \\
       --input generated:uniform
 

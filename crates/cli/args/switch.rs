@@ -197,11 +197,11 @@ Examples:
       One algorithm, stage by stage, or why it does not fit.
   sluice switch fit --algorithm distinct --key-bits 32 --per-packet 4
       The same for packets of four entries, which share the rows of the matrix.
-  sluice switch fit --together distinct,key_bits=32 skyline-sum,w=4 top-n-deterministic filter
-      Several queries on one switch: with stateful ALUs of their own, and with shared ones. If ALUs are
-      shared and the memory is divided, all queries run at once, each on its part of a register array.
-      Alternatives also share the memory: one query runs at a time, and the control plane installs its
-      rules and constants before it starts.
+  sluice switch fit --together distinct,key_bits=32 skyline-sum,w=4 top-n-deterministic,w=1 filter
+      Several queries on one switch: with stateful ALUs of their own, and with shared ones. If the
+      memory is divided, all queries run at once, each on its part of a register array. Alternatives
+      share the memory, too: one query runs at a time, and the control plane installs its rules and
+      constants before it starts.
   sluice switch fit --target my.toml
       A switch of your own: a TOML file with `base = 'tofino1'` and the limits that differ, such as
       `stages = 10`. A Tofino 1 has 12, which are all a program's: the table that forwards packets
