@@ -25,6 +25,9 @@ pub(crate) struct WorkerArgs {
     /// Address to listen on; port 0 is any free one. An address that other machines reach needs SLUICE_TOKEN
     #[arg(long, default_value = "127.0.0.1:9100", value_name = "HOST:PORT")]
     pub(crate) listen: Address,
+    /// Stop when stdin ends, as it does when the program that started the worker ends in any way
+    #[arg(long)]
+    pub(crate) stop_with_stdin: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }

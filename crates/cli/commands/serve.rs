@@ -4,7 +4,6 @@ use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::thread;
 
 use sluicegate_costmodel::Bytes;
 use sluicegate_server::{Damage, Scrubbed, Server, scrub};
@@ -17,6 +16,7 @@ use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
 use crate::runtime::hangup::{Hangups, ReopenedFile};
 use crate::runtime::interrupt::server_stop_requested;
+use crate::runtime::stdin::end_of_stdin;
 
 pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     if args.scrub {
@@ -73,17 +73,6 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
             Ok(())
         })
         .await
-}
-
-/// Waits until stdin ends.
-async fn end_of_stdin() {
-    let (ended, end) = tokio::sync::oneshot::channel();
-    // A thread of its own, which ends with the process: a read of stdin cannot be stopped.
-    thread::spawn(move || {
-        drop(io::copy(&mut io::stdin(), &mut io::sink()));
-        let _ = ended.send(());
-    });
-    drop(end.await);
 }
 
 /// Compares all objects of a folder with their checksums, and prints the damaged ones.

@@ -10,11 +10,25 @@ use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::{interruptible, stop_requested};
+use crate::runtime::stdin::end_of_stdin;
 
 pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     let token = token()?;
-    interruptible(Box::pin(args.connect.wait_for_store())).await?;
-    let engine = interruptible(Box::pin(args.connect.connect())).await?;
+    let ended = async {
+        match args.stop_with_stdin {
+            true => end_of_stdin().await,
+            false => std::future::pending().await,
+        }
+    };
+    tokio::pin!(ended);
+    let connecting = async {
+        args.connect.wait_for_store().await?;
+        args.connect.connect().await
+    };
+    let engine = tokio::select! {
+        engine = interruptible(Box::pin(connecting)) => engine?,
+        () = &mut ended => return Ok(()),
+    };
     let address = args.listen.socket;
     let listening = async move { Ok(Worker::listen(address, engine, token).await) };
     let worker = compute.run(listening).await?.map_err(failure)?;
@@ -35,6 +49,10 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
             print_line("stopping after the queries that run; asked again, at once");
             let _ = stop.send(());
             // The worker is stopping already; a second signal ends the process.
+            running.await
+        }
+        () = &mut ended => {
+            let _ = stop.send(());
             running.await
         }
     };

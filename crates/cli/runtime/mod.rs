@@ -1,7 +1,7 @@
 //! The environment of a command: threads, signals, temporary files and the terminal.
 //!
 //! - `compute` runs queries on their own threads. `cpu` measures the CPU time.
-//! - `signals` receives signals, and `interrupt` and `hangup` react to them.
+//! - `signals` receives signals, and `interrupt` and `hangup` react to them. `stdin` waits for the end of the input.
 //! - `folders`, `scratch` and `cleanup` manage the program's folders. `disk_space` and `file_size` check limits
 //!   before a command writes, and `input` opens files that the user names.
 //! - [`terminal`] has the terminal's width and settings.
@@ -17,4 +17,5 @@ pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod scratch;
 pub(crate) mod signals;
+pub(crate) mod stdin;
 pub(crate) mod terminal;

@@ -29,6 +29,7 @@ mod experiment;
 pub mod icpe;
 mod markup;
 pub mod ours;
+mod peer;
 pub mod pushdowndb;
 mod report;
 mod results;
@@ -41,13 +42,14 @@ pub use chart::Chart;
 pub use claim::{Claim, ClaimClass, ClaimSource, Paper, claims};
 pub use experiment::{Experiment, Outcome, Table, Verdict};
 pub use markup::Markup;
+pub use peer::Peer;
 pub use report::{Machine, ReportInput, ReportedExperiment, ReportedResult, report};
 pub use results::{
     Record, Repeated, Results, ResultsError, Statement, StatementBytes, StatementDollars,
     StatementPrediction, StatementRequests, StatementStrategy, UsageSample,
 };
 pub use run::{Data, Run, RunOutput, UNLIMITED};
-pub use runner::{Observer, RunError, RunEvent, Runner, commands};
+pub use runner::{Observer, RunError, RunEvent, Runner, commands, recorded};
 pub use setting::Setting;
 pub use verdict::{ClaimCounts, ClaimState, ClaimVerdict};
 

@@ -21,8 +21,11 @@ pub struct Record {
     pub command: String,
     /// Seconds that the command took, measured.
     pub seconds: f64,
-    /// The JSON on stdout; for SQL the list of [`Statement`]s.
+    /// The JSON on stdout; for SQL the list of [`Statement`]s, for DuckDB the list of their seconds.
     pub output: Value,
+    /// The program of others that the run needs and that is not installed, so that there is no output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
     /// The answers on stdout, for SQL.
     #[serde(default)]
     pub answers: String,
@@ -171,6 +174,15 @@ impl Results {
     /// If there is none.
     pub fn record(&self, run: &str) -> Result<&Record, ResultsError> {
         self.0.get(run).ok_or_else(|| error(run, "there is no output"))
+    }
+
+    /// Returns the program that a run needs and that is not installed; `None` if the run has an output.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run.
+    pub fn missing(&self, run: &str) -> Result<Option<&str>, ResultsError> {
+        Ok(self.record(run)?.missing.as_deref())
     }
 
     /// Returns the JSON output of a run as a value of this type.

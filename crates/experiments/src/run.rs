@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::Peer;
+
 /// A command of `sluice`, with the data and the store that it needs.
 ///
 /// It runs in the folder of the evaluation. Each data set is a bucket there: `data/tpch/…` are the files of
@@ -14,7 +16,7 @@ pub struct Run {
     pub data: Vec<Data>,
     /// The link to the store; `None` if the run needs no store.
     pub link: Option<&'static str>,
-    /// The command's arguments, without `sluice`.
+    /// The command's arguments, without `sluice` or the name of another program.
     pub arguments: Vec<String>,
     /// The kind of output.
     pub output: RunOutput,
@@ -24,6 +26,10 @@ pub struct Run {
     pub input: Option<Vec<String>>,
     /// The name under which several experiments share its output.
     pub shared: Option<&'static str>,
+    /// The number of `sluice worker` processes that run parts of the queries.
+    pub workers: usize,
+    /// The program of others that the run needs. Without it the record is [missing](crate::Record::missing).
+    pub peer: Option<Peer>,
 }
 
 /// The kind of output that a run has.
@@ -33,6 +39,8 @@ pub enum RunOutput {
     Json,
     /// A [statement](crate::Statement) for each query of `sluice sql`, and the answers on stdout.
     Statements,
+    /// The seconds of each statement of DuckDB, from the lines that `.timer on` prints, as a list.
+    Timer,
 }
 
 /// A data set, made by `sluice generate` and the commands after it.
@@ -68,6 +76,15 @@ impl Data {
     pub fn definitions(&self) -> String {
         format!("{}.sql", self.name)
     }
+
+    /// Returns the arguments of the command that makes it, and writes its definitions to this file.
+    pub(crate) fn generate(&self, definitions: &str) -> Vec<String> {
+        let mut arguments = owned(&["generate"]);
+        arguments.extend(self.arguments.iter().cloned());
+        let place = format!("s3://{}", self.name);
+        arguments.extend(owned(&["--to", &place, "--ddl", definitions]));
+        arguments
+    }
 }
 
 impl Run {
@@ -83,6 +100,8 @@ impl Run {
             is_sampled: false,
             input: None,
             shared: None,
+            workers: 0,
+            peer: None,
         }
     }
 
@@ -114,6 +133,8 @@ impl Run {
             is_sampled: false,
             input: None,
             shared: None,
+            workers: 0,
+            peer: None,
         }
     }
 
@@ -145,6 +166,28 @@ impl Run {
         self
     }
 
+    /// A command of `duckdb`, for each statement. The program runs in the folder of the evaluation, as others do.
+    #[must_use]
+    pub fn duckdb(name: impl Into<String>, data: &Data, statements: &[String]) -> Self {
+        let mut run = Self::command(name, &["-json", "-c", ".timer on"]).with_data(data);
+        run.arguments.extend(statements.iter().flat_map(|it| ["-c".to_owned(), it.clone()]));
+        Self { output: RunOutput::Timer, peer: Some(Peer::DuckDb), ..run }
+    }
+
+    /// Runs it beside a `minio server` that has the data instead of our store.
+    #[must_use]
+    pub fn beside_minio(mut self) -> Self {
+        self.arguments.extend(owned(&["--store", "minio"]));
+        Self { link: None, peer: Some(Peer::Minio), ..self }
+    }
+
+    /// Runs parts of its queries in so many workers.
+    #[must_use]
+    pub const fn with_workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
     /// Shares its output with all experiments that have the same run under this name.
     #[must_use]
     pub const fn shared(mut self, name: &'static str) -> Self {
@@ -152,19 +195,53 @@ impl Run {
         self
     }
 
-    /// Returns the command as it would be typed into a shell.
+    /// Returns the command as it would be typed into a shell, with the workers of [`Self::servers`].
     #[must_use]
     pub fn shell(&self) -> String {
+        let workers: Vec<String> =
+            (0..self.workers).map(|at| format!("http://{}", worker_address(at))).collect();
+        let arguments = self.arguments_with(&workers);
+        let command = match self.peer {
+            Some(Peer::DuckDb) => typed_by(Peer::DuckDb.program(), &arguments),
+            Some(Peer::Minio) | None => shell(&arguments),
+        };
         match &self.input {
-            Some(input) => format!("{} | {}", shell(input), shell(&self.arguments)),
-            None => shell(&self.arguments),
+            Some(input) => format!("{} | {command}", shell(input)),
+            None => command,
         }
     }
+
+    /// Returns the commands that start the workers and the foreign store, as they would be typed into a shell.
+    pub(crate) fn servers(&self) -> Vec<String> {
+        let worker = |at| format!("sluice worker --listen {} &", worker_address(at));
+        let minio = (self.peer == Some(Peer::Minio)).then(|| "minio server minio &".to_owned());
+        minio.into_iter().chain((0..self.workers).map(worker)).collect()
+    }
+
+    /// Returns the arguments with the URLs of the workers.
+    pub(crate) fn arguments_with(&self, workers: &[String]) -> Vec<String> {
+        let mut arguments = self.arguments.clone();
+        if !workers.is_empty() {
+            let after = arguments.len().min(1);
+            arguments.splice(after..after, ["--workers".to_owned(), workers.join(",")]);
+        }
+        arguments
+    }
+}
+
+/// Returns the address of a worker in the commands that are shown. The runner takes free ports.
+fn worker_address(at: usize) -> String {
+    format!("127.0.0.1:{}", 9101 + at)
 }
 
 /// Returns a command of `sluice` as it would be typed into a shell.
 pub(crate) fn shell(arguments: &[String]) -> String {
-    let mut line = "sluice".to_owned();
+    typed_by("sluice", arguments)
+}
+
+/// Returns a command of a program as it would be typed into a shell.
+pub(crate) fn typed_by(program: &str, arguments: &[String]) -> String {
+    let mut line = program.to_owned();
     for argument in arguments {
         line.push(' ');
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
@@ -197,5 +274,11 @@ mod tests {
         assert_eq!(theory.shell(), "sluice switch theory");
         let piped = theory.reading(&["generate", "queries"]).shell();
         assert_eq!(piped, "sluice generate queries | sluice switch theory");
+        let spread = Run::command("c", &["sql", "select 1"]).with_workers(2);
+        let typed = "sluice sql --workers http://127.0.0.1:9101,http://127.0.0.1:9102 'select 1'";
+        assert_eq!(spread.shell(), typed);
+        assert_eq!(spread.servers()[1], "sluice worker --listen 127.0.0.1:9102 &");
+        let local = Run::duckdb("d", &data, &["select 1".to_owned()]);
+        assert_eq!(local.shell(), "duckdb -json -c '.timer on' -c 'select 1'");
     }
 }

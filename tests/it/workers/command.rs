@@ -16,7 +16,13 @@ struct Process {
 
 impl Process {
     fn start(endpoint: &str) -> Self {
+        Self::start_as(endpoint, &[])
+    }
+
+    fn start_as(endpoint: &str, options: &[&str]) -> Self {
         let mut child = sluice(&["worker", "--listen", "127.0.0.1:0", "--endpoint", endpoint])
+            .args(options)
+            .stdin(Stdio::piped())
             .env("AWS_ACCESS_KEY_ID", "me")
             .env("AWS_SECRET_ACCESS_KEY", "my secret")
             .stdout(Stdio::piped())
@@ -80,6 +86,22 @@ fn a_worker_waits_for_its_store() {
         }
     });
     assert!(worker.url().starts_with("http://127.0.0.1:"));
+}
+
+/// A program that starts a worker need not stop it, not even one that waits for its store.
+#[test]
+fn a_worker_ends_with_its_input_if_it_was_asked_to() {
+    let served = Served::start_with(&[]);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (endpoint, listens) in [(served.endpoint.clone(), true), (format!("http://{closed}"), false)]
+    {
+        let mut worker = Process::start_as(&endpoint, &["--stop-with-stdin"]);
+        if listens {
+            worker.url();
+        }
+        drop(worker.child.stdin.take());
+        assert_eq!(worker.child.wait().unwrap().code(), Some(0), "{endpoint}");
+    }
 }
 
 /// The first signal lets queries end, and the second ends the process.

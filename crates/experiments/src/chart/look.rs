@@ -35,7 +35,7 @@ const NAMED: &[(usize, &[&str])] = &[
     (1, &["s3-side", "select", "filtered", "with the device", "pushdown", "network"]),
     (2, &["index", "bloom", "hybrid", "sampling", "opt", "optimum", "parquet"]),
     (3, &["cheetah", "switch", "transfer", "predicate transfer"]),
-    (0, &["measured", "compute", "sluice", "master", "counted"]),
+    (0, &["measured", "compute", "sluice", "sluice serve", "master", "counted"]),
     (3, &["predicted", "estimated", "modelled"]),
     (1, &["scan", "scanned"]),
     (2, &["return", "returned", "workers"]),

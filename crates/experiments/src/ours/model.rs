@@ -22,6 +22,22 @@ pub(super) struct Case {
     pub(super) operators: Vec<Operator>,
     #[serde(default)]
     pub(super) sweeps: Vec<Sweep>,
+    /// The statement if all tables are read by GET.
+    #[serde(default)]
+    pub(super) without_pushdown: Total,
+}
+
+/// The prediction for a statement.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Total {
+    pub(super) seconds: f64,
+}
+
+impl Case {
+    /// Returns the number of workers that the case assumes.
+    pub(super) fn workers(&self) -> Option<u32> {
+        self.what_if.as_deref()?.strip_prefix("workers=")?.parse().ok()
+    }
 }
 
 /// The predictions along an axis.

@@ -47,10 +47,12 @@ fn input() -> ReportInput {
 #[test]
 fn no_text_becomes_markup_and_nothing_is_asked_for() {
     let page = report(&input());
+    // The addresses of workers are text in commands.
+    let text = page.replace("http://127.0.0.1:91", "");
     for forbidden in
         ["<script>alert", "<img", "onerror='", "\u{202E}", "http://", "https://", "url("]
     {
-        assert!(!page.contains(forbidden), "{forbidden}");
+        assert!(!text.contains(forbidden), "{forbidden}");
     }
     assert_eq!((page.matches("<script>").count(), page.matches("</script>").count()), (1, 1));
     assert_eq!((page.matches("<style>").count(), page.matches("</style>").count()), (1, 1));

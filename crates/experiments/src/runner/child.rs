@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 use super::usage::Sampler;
 use super::{RunError, folder, last_words};
 use crate::UsageSample;
-use crate::run::shell;
+use crate::run::{shell, typed_by};
+
+/// The id of the stores' key pair, whose secret is random.
+const USER: &str = "sluice";
 
 /// Interval at which a process is checked.
 const GLANCE: Duration = Duration::from_millis(10);
@@ -20,6 +23,22 @@ pub(super) struct Surroundings {
     program: PathBuf,
     folder: PathBuf,
     secret: String,
+    /// The longest time that a command may take.
+    pub(super) limit: Duration,
+}
+
+/// A command that runs to its end.
+#[derive(Default)]
+pub(super) struct Execution<'a> {
+    /// Another program than `sluice`.
+    pub(super) program: Option<&'a Path>,
+    pub(super) arguments: &'a [String],
+    /// The store.
+    pub(super) endpoint: Option<&'a str>,
+    /// The file of its stdin.
+    pub(super) input: Option<&'a Path>,
+    /// The store's process, if the command is sampled.
+    pub(super) sampled: Option<Option<u32>>,
 }
 
 /// The output of a command that succeeded.
@@ -29,17 +48,24 @@ pub(super) struct Finished {
 }
 
 impl Surroundings {
-    pub(super) fn new(program: &Path, folder: &Path) -> Result<Self, RunError> {
+    pub(super) fn new(program: &Path, folder: &Path, limit: Duration) -> Result<Self, RunError> {
         let mut secret = [0; 16];
         getrandom::fill(&mut secret)
             .map_err(|error| folder::at(folder, io::Error::other(error.to_string())))?;
         let secret = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { program: program.to_owned(), folder: folder.to_owned(), secret })
+        Ok(Self { program: program.to_owned(), folder: folder.to_owned(), secret, limit })
+    }
+
+    /// Returns a command of `sluice`.
+    pub(super) fn command(&self, arguments: &[String]) -> Command {
+        let mut command = self.command_of(&self.program);
+        command.args(arguments);
+        command
     }
 
     /// Returns a command with an environment that has nothing of the user's stores, settings and measurements.
-    pub(super) fn command(&self, arguments: &[String]) -> Command {
-        let mut command = Command::new(&self.program);
+    pub(super) fn command_of(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         let is_foreign = |name: &str| {
             let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
             is_proxy || name.starts_with("AWS_") || name.starts_with("SLUICE_")
@@ -49,11 +75,17 @@ impl Surroundings {
                 command.env_remove(name);
             }
         }
-        command
-            .args(arguments)
-            .current_dir(&self.folder)
-            .env("AWS_ACCESS_KEY_ID", "sluice")
-            .env("AWS_SECRET_ACCESS_KEY", &self.secret);
+        command.current_dir(&self.folder);
+        for (name, value) in [
+            ("AWS_ACCESS_KEY_ID", USER),
+            ("AWS_SECRET_ACCESS_KEY", &self.secret),
+            ("MINIO_ROOT_USER", USER),
+            ("MINIO_ROOT_PASSWORD", &self.secret),
+            ("MINIO_BROWSER", "off"),
+            ("MINIO_UPDATE", "off"),
+        ] {
+            command.env(name, value);
+        }
         for name in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"]
         {
             command.env(name, self.folder.join("home"));
@@ -61,18 +93,17 @@ impl Surroundings {
         command
     }
 
-    /// Runs a command. `input` is the file of its stdin, and `outputs` those of its stdout and stderr. `sampled` has
-    /// the store's process if the command is sampled.
+    /// Runs a command. `outputs` are the files of its stdout and stderr.
     pub(super) fn execute(
         &self,
-        arguments: &[String],
-        endpoint: Option<&str>,
-        input: Option<&Path>,
+        execution: &Execution<'_>,
         outputs: &[PathBuf; 2],
-        sampled: Option<Option<u32>>,
         mut is_stopped: impl FnMut() -> bool,
     ) -> Result<Finished, RunError> {
-        let mut command = self.command(arguments);
+        let Execution { program, arguments, endpoint, input, sampled } = *execution;
+        let program = program.unwrap_or(&self.program);
+        let mut command = self.command_of(program);
+        command.args(arguments);
         if let Some(endpoint) = endpoint {
             command.env("AWS_ENDPOINT_URL", endpoint);
         }
@@ -83,8 +114,10 @@ impl Surroundings {
             None => Stdio::null(),
         };
         command.stdin(stdin).stdout(file(stdout)?).stderr(file(stderr)?);
-        let broken = |error| folder::at(&self.program, error);
+        let broken = |error| folder::at(program, error);
+        let name = || typed(execution.program, arguments);
         let mut child = KilledOnDrop(command.spawn().map_err(broken)?);
+        let started = Instant::now();
         let mut sampler = sampled.map(|store| Sampler::new(child.0.id(), store));
         let status = loop {
             if let Some(status) = child.0.try_wait().map_err(broken)? {
@@ -92,6 +125,9 @@ impl Surroundings {
             }
             if is_stopped() {
                 return Err(RunError::Stopped);
+            }
+            if started.elapsed() > self.limit {
+                return Err(RunError::TooLong { command: name(), limit: self.limit });
             }
             if let Some(sampler) = &mut sampler {
                 sampler.sample();
@@ -103,7 +139,8 @@ impl Surroundings {
             return Err(RunError::Stopped);
         }
         if !status.success() {
-            return Err(failed(arguments, status, &fs::read_to_string(stderr).unwrap_or_default()));
+            let said = fs::read_to_string(stderr).unwrap_or_default();
+            return Err(failed(name(), status, &said));
         }
         let usage = sampler.map(Sampler::finish).unwrap_or_default();
         let stdout = fs::read(stdout).map_err(|error| folder::at(stdout, error))?;
@@ -111,12 +148,20 @@ impl Surroundings {
     }
 }
 
-fn failed(arguments: &[String], status: ExitStatus, stderr: &str) -> RunError {
+fn failed(command: String, status: ExitStatus, stderr: &str) -> RunError {
     let words = match last_words(stderr) {
         words if words.is_empty() => status.to_string(),
         words => words,
     };
-    RunError::Command { command: shell(arguments), words }
+    RunError::Command { command, words }
+}
+
+/// Returns a command as it would be typed into a shell.
+fn typed(program: Option<&Path>, arguments: &[String]) -> String {
+    match program.and_then(Path::file_name) {
+        Some(name) => typed_by(&name.to_string_lossy(), arguments),
+        None => shell(arguments),
+    }
 }
 
 /// A process that does not outlive this value.

@@ -1,5 +1,6 @@
 //! The files of an evaluation.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -7,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::RunError;
+use crate::peer::stamp;
 use crate::run::{Data, Run};
-use crate::{Machine, Record};
+use crate::{Experiment, Machine, Peer, Record, Results, Setting};
 
 /// Changes when the form of the recorded outputs does.
 const VERSION: u32 = 1;
@@ -21,6 +23,8 @@ pub(super) struct Folder {
     program: u64,
     /// The machine whose outputs are valid.
     machine: String,
+    /// The folders in which programs of others are looked for.
+    search: OsString,
     /// The locked file.
     _lock: File,
 }
@@ -55,7 +59,19 @@ impl Folder {
         fs::create_dir_all(&temporary).map_err(|error| at(&temporary, error))?;
         let Machine { processor, cores, .. } = Machine::this();
         let machine = format!("{processor:?}, {cores:?}");
-        Ok(Self { path, program, machine, _lock: lock })
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        Ok(Self { path, program, machine, search, _lock: lock })
+    }
+
+    /// Looks for programs of others in these folders only.
+    #[cfg(test)]
+    pub(super) fn search_in(&mut self, path: &Path) {
+        self.search = path.into();
+    }
+
+    /// Returns the file of another program; `None` if it is not installed.
+    pub(super) fn peer(&self, peer: Peer) -> Option<PathBuf> {
+        peer.find(&self.search)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -82,7 +98,7 @@ impl Folder {
         };
         // A file of another version counts as none.
         let kept: Option<Kept> = serde_json::from_str(&text).ok();
-        Ok(kept.filter(|kept| kept.key == self.key(run)).map(|kept| kept.record))
+        Ok(kept.filter(|kept| kept.key == self.key_of(run)).map(|kept| kept.record))
     }
 
     /// Records the output of a run.
@@ -96,7 +112,7 @@ impl Folder {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
         }
-        let kept = Kept { key: self.key(run), record: record.clone() };
+        let kept = Kept { key: self.key_of(run), record: record.clone() };
         let text = serde_json::to_string_pretty(&kept).map_err(|error| at(&path, error.into()))?;
         self.replace(&path, &text)
     }
@@ -106,7 +122,7 @@ impl Folder {
         let path = self.mark_of(data);
         let parts = [self.data().join(&data.name), self.path.join(data.definitions())];
         match fs::read_to_string(&path) {
-            Ok(key) => Ok(key == self.key(data) && parts.iter().all(|part| part.exists())),
+            Ok(key) => Ok(key == self.key(data, "") && parts.iter().all(|part| part.exists())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(at(&path, error)),
         }
@@ -128,20 +144,25 @@ impl Folder {
 
     /// Marks a data set as complete.
     pub(super) fn has_made(&self, data: &Data) -> Result<(), RunError> {
-        self.replace(&self.mark_of(data), &self.key(data))
+        self.replace(&self.mark_of(data), &self.key(data, ""))
     }
 
     fn results_of(&self, experiment: &str, run: &Run) -> PathBuf {
-        let name = format!("{}.json", file_name(&run.name));
-        self.path.join("results").join(run.shared.unwrap_or(experiment)).join(name)
+        results_of(&self.path, experiment, run)
     }
 
     fn mark_of(&self, data: &Data) -> PathBuf {
         self.path.join("results").join(format!("data-{}", file_name(&data.name)))
     }
 
-    fn key(&self, of: &impl Serialize) -> String {
-        let text = serde_json::to_string(of).unwrap_or_default() + &self.machine;
+    /// Returns the key of a run. It has the program of others that the run needs, or that it is not installed.
+    fn key_of(&self, run: &Run) -> String {
+        let peer = run.peer.and_then(|it| self.peer(it));
+        self.key(run, &peer.map_or_else(String::new, |file| stamp(&file)))
+    }
+
+    fn key(&self, of: &impl Serialize, more: &str) -> String {
+        let text = serde_json::to_string(of).unwrap_or_default() + &self.machine + more;
         format!("{VERSION} {:016x} {:016x}", self.program, crc(text.as_bytes()))
     }
 
@@ -153,6 +174,39 @@ impl Folder {
             .and_then(|()| fs::rename(&temporary, path));
         written.map_err(|error| at(path, error))
     }
+}
+
+/// Returns the file with the recorded output of a run.
+fn results_of(folder: &Path, experiment: &str, run: &Run) -> PathBuf {
+    let name = format!("{}.json", file_name(&run.name));
+    folder.join("results").join(run.shared.unwrap_or(experiment)).join(name)
+}
+
+/// Returns the recorded outputs of an experiment's runs, whatever program wrote them. An output of another command
+/// counts as none.
+///
+/// # Errors
+///
+/// If a file cannot be read.
+pub fn recorded(
+    folder: &Path,
+    experiment: &Experiment,
+    setting: &Setting,
+) -> Result<Results, RunError> {
+    let mut results = Results::default();
+    for run in experiment.runs(setting) {
+        let path = results_of(folder, experiment.id, &run);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(at(&path, error)),
+        };
+        let kept: Option<Kept> = serde_json::from_str(&text).ok();
+        if let Some(kept) = kept.filter(|it| it.record.command == run.shell()) {
+            results.insert(run.name, kept.record);
+        }
+    }
+    Ok(results)
 }
 
 /// Reads a text file.

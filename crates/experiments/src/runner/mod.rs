@@ -1,10 +1,12 @@
 //! Runs experiments with the command `sluice`, and keeps the output of each run.
 //!
-//! `folder` names the files of an evaluation and replaces them in one step. `child` runs a command, `store` is the
-//! process of a store, and `usage` samples both.
+//! `folder` names the files of an evaluation and replaces them in one step. `child` runs a command, `server` is a process
+//! that serves, `store` the store with its workers, `minio` the process of MinIO, and `usage` samples them.
 
 mod child;
 mod folder;
+mod minio;
+mod server;
 mod store;
 mod usage;
 
@@ -12,16 +14,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use thiserror::Error;
 
-use self::child::{Finished, Surroundings};
+use self::child::{Execution, Finished, Surroundings};
 use self::folder::Folder;
-use self::store::StoreProcess;
+pub use self::folder::recorded;
+use self::minio::MinioProcess;
+use self::store::Store;
 use crate::run::{Data, Run, RunOutput, shell};
-use crate::{Experiment, Record, Results, ResultsError, Setting, UNLIMITED};
+use crate::{Experiment, Peer, Record, Results, ResultsError, Setting, UNLIMITED};
+
+/// The longest time that a command may take up to scale factor 1. The slowest takes two minutes on two cores.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// The reason why an experiment has no outcome.
 #[derive(Debug, Error)]
@@ -34,6 +41,18 @@ pub enum RunError {
         command: String,
         /// The end of what it wrote to stderr.
         words: String,
+    },
+    /// A command did not end in time, and was stopped.
+    #[error(
+        "`{command}` was stopped after {} s, the limit for a command; run it by hand to see what it waits for, or choose a \
+         smaller --scale",
+        limit.as_secs_f64()
+    )]
+    TooLong {
+        /// The command, as it would be typed into a shell.
+        command: String,
+        /// The longest time.
+        limit: Duration,
     },
     /// The user stopped the evaluation.
     #[error("stopped")]
@@ -90,7 +109,7 @@ pub struct Runner<O> {
     folder: Folder,
     surroundings: Surroundings,
     setting: Setting,
-    store: Option<StoreProcess>,
+    store: Option<Store>,
     observer: O,
 }
 
@@ -114,8 +133,16 @@ impl<O: Observer> Runner<O> {
         observer: O,
     ) -> Result<Self, RunError> {
         let folder = Folder::open(folder, program)?;
-        let surroundings = Surroundings::new(program, folder.path())?;
+        let limit = LIMIT.mul_f64(setting.scale.max(1.0));
+        let surroundings = Surroundings::new(program, folder.path(), limit)?;
         Ok(Self { folder, surroundings, setting, store: None, observer })
+    }
+
+    /// Stops each command that takes longer than this. The default is 30 minutes, and more above scale factor 1.
+    #[must_use]
+    pub fn with_limit(mut self, limit: Duration) -> Self {
+        self.surroundings.limit = limit;
+        self
     }
 
     /// Returns the observer.
@@ -166,6 +193,11 @@ impl<O: Observer> Runner<O> {
     }
 
     fn run_now(&mut self, experiment: &Experiment, run: &Run) -> Result<Record, RunError> {
+        let peer = run.peer.map(|it| (it, self.folder.peer(it)));
+        if let Some((peer, None)) = &peer {
+            let missing = Some(peer.program().to_owned());
+            return Ok(Record { command: run.shell(), missing, ..Record::default() });
+        }
         for data in &run.data {
             self.make(data)?;
         }
@@ -173,8 +205,12 @@ impl<O: Observer> Runner<O> {
         if let Some(link) = run.link {
             self.serve(link)?;
         }
+        let minio = match &peer {
+            Some((Peer::Minio, Some(program))) => Some(self.minio(program, &run.data)?),
+            _ => None,
+        };
         let statistics = self.folder.temporary("statistics.json");
-        let mut arguments = run.arguments.clone();
+        let mut arguments = run.arguments_with(&self.workers(run.workers)?);
         if run.output == RunOutput::Statements {
             arguments.push("--stats-json".to_owned());
             arguments.push(statistics.display().to_string());
@@ -183,9 +219,19 @@ impl<O: Observer> Runner<O> {
             Some(input) => Some(self.input(input)?),
             None => None,
         };
-        let sampled = run.is_sampled.then(|| self.store.as_ref().and_then(StoreProcess::id));
+        let sampled = run.is_sampled.then(|| self.store.as_ref().map(Store::id));
+        let program = match &peer {
+            Some((Peer::DuckDb, program)) => program.as_deref(),
+            _ => None,
+        };
         let started = Instant::now();
-        let Finished { stdout, usage } = self.execute(&arguments, input.as_deref(), sampled)?;
+        let Finished { stdout, usage } = self.execute(&Execution {
+            program,
+            arguments: &arguments,
+            endpoint: minio.as_ref().map(|it| it.endpoint.as_str()),
+            input: input.as_deref(),
+            sampled,
+        })?;
         let seconds = started.elapsed().as_secs_f64();
         let parse = |text: &str| -> Result<Value, RunError> {
             serde_json::from_str(text).map_err(|error| RunError::Command {
@@ -193,20 +239,45 @@ impl<O: Observer> Runner<O> {
                 words: format!("its output is no JSON: {error}"),
             })
         };
+        let answers = || first_bytes(&stdout, MOST_ANSWERS).to_owned();
         let (output, answers) = match run.output {
             RunOutput::Json => (parse(&stdout)?, String::new()),
             RunOutput::Statements => {
                 let text = folder::read(&statistics)?;
                 let lines: Result<Vec<Value>, _> = text.lines().map(parse).collect();
-                (Value::Array(lines?), first_bytes(&stdout, MOST_ANSWERS).to_owned())
+                (Value::Array(lines?), answers())
             }
+            RunOutput::Timer => (timed(&stdout), answers()),
         };
-        Ok(Record { command: run.shell(), seconds, output, answers, usage })
+        Ok(Record { command: run.shell(), seconds, output, answers, usage, missing: None })
+    }
+
+    /// Starts MinIO with these data sets.
+    fn minio(&mut self, program: &Path, data: &[Data]) -> Result<MinioProcess, RunError> {
+        let folder = self.folder.temporary("minio");
+        let command = self.surroundings.command_of(Path::new("sh"));
+        let minio = MinioProcess::start(command, program, &folder)?;
+        for data in data {
+            let endpoint = Some(minio.endpoint.as_str());
+            let definitions = self.folder.temporary("minio.sql").display().to_string();
+            let arguments = data.generate(&definitions);
+            self.execute(&Execution { arguments: &arguments, endpoint, ..Execution::default() })?;
+        }
+        Ok(minio)
+    }
+
+    /// Returns the URLs of so many workers of the store.
+    fn workers(&mut self, count: usize) -> Result<Vec<String>, RunError> {
+        match &mut self.store {
+            Some(store) => store.workers(&self.surroundings, &self.folder, count),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Writes the output of a command to a file, the input of another.
     fn input(&mut self, arguments: &[String]) -> Result<PathBuf, RunError> {
-        let Finished { stdout, .. } = self.execute(arguments, None, None)?;
+        let Finished { stdout, .. } =
+            self.execute(&Execution { arguments, ..Execution::default() })?;
         let path = self.folder.temporary("stdin");
         std::fs::write(&path, stdout).map_err(|error| folder::at(&path, error))?;
         Ok(path)
@@ -220,13 +291,9 @@ impl<O: Observer> Runner<O> {
         self.observer.event(RunEvent::Generates(&data.name));
         self.folder.forget(data)?;
         self.serve(UNLIMITED)?;
-        let mut generate = vec!["generate".to_owned()];
-        generate.extend(data.arguments.iter().cloned());
-        let (place, definitions) = (format!("s3://{}", data.name), data.definitions());
-        generate.extend(["--to".to_owned(), place, "--ddl".to_owned(), definitions]);
-        self.execute(&generate, None, None)?;
-        for command in &data.then {
-            self.execute(command, None, None)?;
+        let generate = data.generate(&data.definitions());
+        for arguments in std::iter::once(&generate).chain(&data.then) {
+            self.execute(&Execution { arguments, ..Execution::default() })?;
         }
         self.folder.has_made(data)
     }
@@ -235,22 +302,18 @@ impl<O: Observer> Runner<O> {
     fn serve(&mut self, link: &'static str) -> Result<(), RunError> {
         if !self.store.as_mut().is_some_and(|store| store.link == link && store.is_running()) {
             self.store = None;
-            self.store = Some(StoreProcess::start(&self.surroundings, &self.folder.data(), link)?);
+            self.store = Some(Store::start(&self.surroundings, &self.folder, link)?);
         }
         Ok(())
     }
 
-    fn execute(
-        &mut self,
-        arguments: &[String],
-        input: Option<&Path>,
-        sampled: Option<Option<u32>>,
-    ) -> Result<Finished, RunError> {
-        let endpoint = self.store.as_ref().map(|store| store.endpoint.as_str());
+    /// Runs a command, beside the store of the data sets unless it names another one.
+    fn execute(&mut self, execution: &Execution<'_>) -> Result<Finished, RunError> {
+        let own = self.store.as_ref().map(Store::endpoint);
+        let execution = Execution { endpoint: execution.endpoint.or(own), ..*execution };
         let outputs = [self.folder.temporary("stdout"), self.folder.temporary("stderr")];
         let observer = &mut self.observer;
-        let is_stopped = || observer.is_stopped();
-        self.surroundings.execute(arguments, endpoint, input, &outputs, sampled, is_stopped)
+        self.surroundings.execute(&execution, &outputs, || observer.is_stopped())
     }
 }
 
@@ -261,6 +324,15 @@ const MOST_ANSWERS: usize = 1 << 16;
 fn first_bytes(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
     &text[..end.unwrap_or(0)]
+}
+
+/// Returns the seconds that DuckDB prints after each statement: `Run Time (s): real 0.202 user 1.884 sys 0.114`.
+fn timed(text: &str) -> Value {
+    let seconds = |line: &str| {
+        let (_, rest) = line.split_once("Run Time (s): real ")?;
+        rest.split_ascii_whitespace().next()?.parse::<f64>().ok()
+    };
+    text.lines().filter_map(seconds).collect()
 }
 
 /// Returns the end of what a command wrote to stderr.
@@ -281,17 +353,14 @@ pub fn commands(experiment: &Experiment, setting: &Setting) -> Vec<String> {
     };
     for run in experiment.runs(setting) {
         for data in &run.data {
-            let mut generate = vec!["generate".to_owned()];
-            generate.extend(data.arguments.iter().cloned());
-            add(format!(
-                "{} --to s3://{} --ddl {}",
-                shell(&generate),
-                data.name,
-                data.definitions()
-            ));
+            add(shell(&data.generate(&data.definitions())));
             data.then.iter().for_each(|command| add(shell(command)));
         }
+        run.servers().into_iter().for_each(&mut add);
         add(run.shell());
     }
     commands
 }
+
+#[cfg(all(test, unix))]
+mod tests;
