@@ -5,7 +5,8 @@
 //! * [`experiments()`]: a table or figure each, in a file of its own below the folder of its paper. An [`Experiment`]
 //!   gives [tables](Table) with the numbers, [charts](Chart), and a [`Verdict`] for each claim that names it.
 //! * [`ClaimVerdict`]: the state of a claim by the outcomes of the experiments.
-//! * [`mod@chart`] draws charts as SVG and for terminals, and [`report()`] writes everything into one HTML file.
+//! * [`mod@chart`] draws charts as SVG and for terminals, [`report()`] writes everything into one HTML file, and
+//!   [`pages()`] the pages of the site.
 //! * [`Runner`]: runs the commands of `sluice` that an experiment evaluates, over data and stores that it starts itself.
 //!
 //! Numbers are counted, measured, modelled or published, and each table says which. Experiments of models, formulas and
@@ -43,7 +44,9 @@ pub use claim::{Claim, ClaimClass, ClaimSource, Paper, claims};
 pub use experiment::{Experiment, Outcome, Table, Verdict};
 pub use markup::Markup;
 pub use peer::Peer;
-pub use report::{Machine, ReportInput, ReportedExperiment, ReportedResult, report};
+pub use report::{
+    Machine, RecordedError, ReportInput, ReportedExperiment, ReportedResult, pages, report,
+};
 pub use results::{
     Record, Repeated, Results, ResultsError, Statement, StatementBytes, StatementDollars,
     StatementPrediction, StatementRequests, StatementStrategy, UsageSample,

@@ -1,7 +1,9 @@
 //! How large an evaluation is.
 
+use serde::{Deserialize, Serialize};
+
 /// The size of an evaluation.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// True for an evaluation that takes minutes: fewer points, smaller data.
     pub is_quick: bool,

@@ -93,7 +93,8 @@ fn a_worker_waits_for_its_store() {
 fn a_worker_ends_with_its_input_if_it_was_asked_to() {
     let served = Served::start_with(&[]);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for (endpoint, listens) in [(served.endpoint.clone(), true), (format!("http://{closed}"), false)]
+    for (endpoint, listens) in
+        [(served.endpoint.clone(), true), (format!("http://{closed}"), false)]
     {
         let mut worker = Process::start_as(&endpoint, &["--stop-with-stdin"]);
         if listens {

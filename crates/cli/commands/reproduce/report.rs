@@ -39,6 +39,10 @@ pub(super) fn write(
         command: typed(args),
         experiments: experiments().map(reported).collect(),
     };
+    let mut results = results.clone();
+    if let Value::Object(members) = &mut results {
+        members.insert("evaluation".to_owned(), input.facts());
+    }
     for (name, text) in
         [("report.html", report(&input)), ("results.json", format!("{results:#}\n"))]
     {

@@ -3,8 +3,10 @@
 use std::fs;
 use std::thread;
 
+use serde::{Deserialize, Serialize};
+
 /// The machine, as far as the system tells.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// The model of the processor.
     pub processor: Option<String>,

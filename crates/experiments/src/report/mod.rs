@@ -1,7 +1,8 @@
 //! The report: one HTML file with all charts, tables and verdicts, which needs no other file and no network.
 //!
 //! It is one long document. A script shows one of its pages at a time: `overview`, a `paper` each with its `experiment`s,
-//! the index of `claims`, and `method`. `table` writes numbers and their CSV files. External text can only enter through
+//! the index of `claims`, and `method`. `table` writes numbers and their CSV files. `pages` writes pages of the site instead,
+//! from an evaluation that `recorded` reads. External text can only enter through
 //! [`Markup::text`], which escapes it, and the page's policy forbids other scripts and all requests.
 
 mod agreement;
@@ -12,8 +13,10 @@ mod headlines;
 mod machine;
 mod method;
 mod overview;
+mod pages;
 mod paper;
 mod policy;
+mod recorded;
 mod table;
 
 use crate::chart::svg::{RULES, variables};
@@ -22,6 +25,8 @@ use crate::{ClaimCounts, ClaimVerdict, Experiment, Outcome, Paper, Setting};
 
 use self::headlines::PAPERS;
 pub use self::machine::Machine;
+pub use self::pages::pages;
+pub use self::recorded::RecordedError;
 
 /// The contents of a report.
 #[derive(Debug, Clone, PartialEq)]
