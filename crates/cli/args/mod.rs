@@ -116,7 +116,7 @@ pub(crate) enum Command {
 }
 
 /// The default scale factor of the demo, which then takes seconds.
-pub(crate) const DEFAULT_SCALE: f64 = 0.1;
+const DEFAULT_SCALE: f64 = 0.1;
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -129,7 +129,7 @@ Examples:
   sluice demo --keep
       Keep the data, and print the commands that serve and query it.
   sluice demo --svg demo.svg
-      The table as a picture, for a page or a talk.";
+      The seconds and the bytes of each query as a chart, for a page or a talk.";
 
 /// Show what pushdown saves: the ten items of PushdownDB's Figure 10, with pushdown off and on
 #[derive(Debug, clap::Args)]
@@ -148,7 +148,7 @@ pub(crate) struct DemoArgs {
     /// Keep the folder with the data, and print how to serve it
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Also draw what the terminal shows, up to the plan, as a picture
+    /// Also draw the seconds and the bytes of each query with pushdown off and on, as a chart
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }

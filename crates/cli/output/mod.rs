@@ -3,7 +3,7 @@
 //! - Answers: `result_set` writes them, with `titles`, `fit`, `expanded`, `grid`, `nested` and `escape`.
 //! - Rows of the program's own commands: `listing`, `constant`. Plans: `tree`. Statistics: `stats` on stderr,
 //!   `stats_json` in a file. `progress` is on stderr.
-//! - Pages and pictures: `html`, `chart`, `screen`. `file` makes output files appear when they are complete.
+//! - Pages and pictures: `html`, `chart`. `file` makes output files appear when they are complete.
 
 pub(crate) mod chart;
 pub(crate) mod constant;
@@ -17,7 +17,6 @@ pub(crate) mod listing;
 mod nested;
 pub(crate) mod progress;
 mod result_set;
-pub(crate) mod screen;
 pub(crate) mod stats;
 pub(crate) mod stats_json;
 pub(crate) mod titles;

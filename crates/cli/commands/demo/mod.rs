@@ -1,6 +1,7 @@
 //! `sluice demo`: starts a store, generates tables, and runs the items of PushdownDB's Figure 10 with pushdown off
 //! and on.
 
+mod chart;
 mod comparison;
 mod report;
 
@@ -9,7 +10,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
+use sluicegate_costmodel::HardwareProfile;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_server::Server;
@@ -17,15 +18,14 @@ use sluicegate_workloads::pushdowndb::{self, ITEMS, Item, TPCH_TABLES};
 use sluicegate_workloads::{Generate, tpch};
 
 use self::comparison::Comparison;
+use crate::args::DemoArgs;
 use crate::args::quantity::{link_words, whole_rate};
-use crate::args::{DEFAULT_SCALE, DataFormat, DemoArgs};
 use crate::commands::embedded_store::measure::{followed, measure};
 use crate::commands::embedded_store::{connect, load, set};
 use crate::commands::generate::ddl;
 use crate::failure::{Failure, Result};
 use crate::output::file::PartialFile;
 use crate::output::progress::print_line;
-use crate::output::screen;
 use crate::runtime::compute::Compute;
 use crate::runtime::disk_space;
 use crate::runtime::interrupt::interruptible;
@@ -51,7 +51,6 @@ pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch
 async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     // Fail before the demo runs if the picture cannot be written.
     let picture = args.svg.as_deref().map(PartialFile::begin).transpose()?;
-    let typed = typed(&args);
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // The demo's data can be generated again, so writes need not survive a power failure.
     let server = Server::builder(&folder).sync_writes(false).start().await?;
@@ -96,12 +95,10 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         args.format.title(),
         link_words(args.link)
     );
-    // A picture is as wide as the table.
-    let width = terminal::width().filter(|_| args.svg.is_none());
-    let shown =
-        format!("{heading}\n\n{}", report::table(&compared, &engine.endpoint().prices, width));
+    let prices = &engine.endpoint().prices;
+    let shown = format!("{heading}\n\n{}", report::table(&compared, prices, terminal::width()));
     if let Some(mut picture) = picture {
-        picture.file().write_all(screen::drawn(&format!("$ {typed}\n{shown}")).as_bytes())?;
+        picture.file().write_all(chart::svg(&compared, &args).as_bytes())?;
         picture.finish()?;
     }
     let mut out = io::stdout();
@@ -122,21 +119,6 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     let tables = ddl(&tables, &root) + &ddl(&skewed, &root);
     write!(out, "{}", report::next_steps(kept, &tables))?;
     Ok(out.flush()?)
-}
-
-/// Returns the command that repeats this demo.
-fn typed(args: &DemoArgs) -> String {
-    let mut typed = "sluice demo".to_owned();
-    if args.scale != DEFAULT_SCALE {
-        typed += &format!(" --scale {}", args.scale);
-    }
-    if args.link != BytesPerSecond::gbit(1.0) {
-        typed += &format!(" --link '{}'", link_words(args.link));
-    }
-    if args.format != DataFormat::default() {
-        typed += &format!(" --format {}", args.format.title().to_lowercase());
-    }
-    typed
 }
 
 /// Runs an item with everything fetched, and with every choice left to the cost model.

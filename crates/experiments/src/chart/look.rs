@@ -31,8 +31,23 @@ pub(super) const PUBLISHED_DASH: &str = "5 4";
 
 /// Names of series and the colours that they have in all charts, as places in [`COLOURS`].
 const NAMED: &[(usize, &[&str])] = &[
-    (0, &["server-side", "get", "baseline", "without the device", "no pushdown", "plain", "csv"]),
-    (1, &["s3-side", "select", "filtered", "with the device", "pushdown", "network"]),
+    (
+        0,
+        &[
+            "server-side",
+            "get",
+            "baseline",
+            "without the device",
+            "no pushdown",
+            "pushdown off",
+            "plain",
+            "csv",
+        ],
+    ),
+    (
+        1,
+        &["s3-side", "select", "filtered", "with the device", "pushdown", "pushdown on", "network"],
+    ),
     (2, &["index", "bloom", "hybrid", "sampling", "opt", "optimum", "parquet"]),
     (3, &["cheetah", "switch", "transfer", "predicate transfer"]),
     (0, &["measured", "compute", "sluice", "sluice serve", "master", "counted"]),

@@ -8,11 +8,17 @@ use super::headlines::{About, HEADLINES, Headline, PAPERS};
 use super::paper::place;
 use super::{Report, ReportInput, ReportedExperiment};
 use crate::chart::{Chart, Marks, svg};
-use crate::{ClaimCounts, ClaimSource, ClaimState, ClaimVerdict};
+use crate::{ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Experiment, Table};
 
 /// The chart of the README: the experiment, and the names of its two series.
 const PICTURE: (&str, &str, [&str; 2]) =
     ("pushdowndb/fig10", "figure-10.svg", ["pushdown off", "pushdown on"]);
+
+/// The folder of our own experiments.
+const OURS: &str = "ours";
+
+/// The greatest number of rows of a table on a page.
+const MOST_ROWS: usize = 20;
 
 /// Returns the pages and their charts as names of files with their contents, in the order of the site.
 #[must_use]
@@ -224,25 +230,43 @@ fn differing(page: &mut String, report: &Report<'_>, about: &About) {
 fn ours(report: &Report<'_>) -> String {
     let mut page = String::from("# Beyond the papers\n\n");
     page.push_str("These experiments are ours. They decide no claim of a paper.\n");
-    charts(&mut page, report, "ours");
+    charts(&mut page, report, OURS);
     page
 }
 
-/// Writes the charts of the experiments in a folder.
+/// Writes the charts of the experiments in a folder. Those of our own have their short tables, too.
 fn charts(page: &mut String, report: &Report<'_>, folder: &'static str) {
+    let is_ours = folder == OURS;
     for it in report.experiments(folder) {
-        let experiment = it.experiment;
+        let Experiment { id, title, place: at, .. } = it.experiment;
         let Some(outcome) = it.outcome().filter(|it| !it.charts.is_empty()) else { continue };
-        line(page, format_args!("\n### {}\n", escaped(experiment.title)));
-        let place = escaped(place(experiment.place));
-        write_all(page, format_args!("{place}: `sluice reproduce {}`", experiment.id));
-        let decided: Vec<String> = outcome.verdicts.iter().map(|it| it.claim.to_owned()).collect();
-        match decided.is_empty() {
-            true => page.push_str(".\n"),
-            false => line(page, format_args!(" decides {}.", decided.join(", "))),
+        let heading = if is_ours { "##" } else { "###" };
+        line(page, format_args!("\n{heading} {}\n", escaped(title)));
+        if !is_ours {
+            write_all(page, format_args!("{}: ", escaped(place(at))));
         }
-        line(page, format_args!("\n![{}]({})", escaped(experiment.title), file(it)));
+        let decided: Vec<&str> = outcome.verdicts.iter().map(|it| it.claim).collect();
+        match decided.is_empty() {
+            true => line(page, format_args!("`sluice reproduce {id}`.")),
+            false => {
+                line(page, format_args!("`sluice reproduce {id}` decides {}.", decided.join(", ")))
+            }
+        }
+        line(page, format_args!("\n![{}]({})", escaped(title), file(it)));
+        let short = |table: &&Table| is_ours && table.rows.len() <= MOST_ROWS;
+        outcome.tables.iter().filter(short).for_each(|it| table(page, it));
     }
+}
+
+fn table(page: &mut String, table: &Table) {
+    line(page, format_args!("\n{} ({}):\n", escaped(&table.title), table.provenance));
+    let cells = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|it| escaped(it)).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    let columns: Vec<String> = table.columns.iter().map(|&it| it.to_owned()).collect();
+    line(page, format_args!("{}\n|{}", cells(&columns), "---|".repeat(columns.len())));
+    table.rows.iter().for_each(|row| line(page, format_args!("{}", cells(row))));
 }
 
 fn published(verdict: &ClaimVerdict<'_>) -> String {
@@ -278,4 +302,51 @@ fn line(page: &mut String, text: std::fmt::Arguments<'_>) {
 fn write_all(page: &mut String, text: std::fmt::Arguments<'_>) {
     // A string takes everything.
     let _ = page.write_fmt(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Machine, ReportedResult, Results, Setting, experiments};
+
+    #[test]
+    fn the_same_evaluation_gives_the_same_pages() {
+        let setting = Setting::QUICK;
+        let reported = |experiment| ReportedExperiment {
+            experiment,
+            result: match Experiment::evaluate(experiment, &setting, &Results::default()) {
+                Ok(outcome) => ReportedResult::Outcome(outcome),
+                Err(_) => ReportedResult::NotRun,
+            },
+        };
+        let input = ReportInput {
+            setting,
+            machine: Machine { processor: Some("a|b <c>".to_owned()), ..Machine::default() },
+            version: "1".to_owned(),
+            date: "2026-01-01".to_owned(),
+            command: "sluice reproduce --to /secret/folder".to_owned(),
+            experiments: experiments().map(reported).collect(),
+        };
+        let files = pages(&input);
+        assert_eq!(files, pages(&input));
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names[..5], ["index.md", "pushdowndb.md", "cheetah.md", "icpe.md", "ours.md"]);
+        let all: String = files.iter().map(|(_, text)| text.as_str()).collect();
+        assert!(!all.contains("/secret/folder") && all.contains("a\\|b \\<c\\>"));
+        for claim in crate::claims() {
+            assert_eq!(all.matches(&format!("<a id=\"{}\">", claim.id)).count(), 1);
+        }
+        for (name, _) in files.iter().filter(|(name, _)| name.ends_with(".svg")) {
+            assert_eq!(all.matches(&format!("({name})")).count(), 1, "{name}");
+        }
+        for row in all.lines().filter(|line| line.starts_with("| <a id=")) {
+            assert_eq!(row.replace("\\|", "").matches('|').count(), 8, "{row}");
+        }
+    }
+
+    #[test]
+    fn text_is_shown_as_it_is() {
+        assert_eq!(escaped("a|b *c* <d> [e]_f"), "a\\|b \\*c\\* \\<d\\> \\[e\\]\\_f");
+        assert_eq!(escaped("a\nb"), "a b");
+    }
 }
