@@ -127,3 +127,66 @@ fn two_evaluations_do_not_share_a_folder() {
     let mut command = sluice(&LIVE);
     bad(command.arg("--to").arg(file), "lock");
 }
+
+/// Workers are processes beside the store. DuckDB and MinIO are scripts here: DuckDB's prints times, and MinIO's serves
+/// with `sluice`.
+#[cfg(unix)]
+#[test]
+fn workers_and_other_programs_are_measured() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (place, given) = (folder.path().join("evaluation"), folder.path().join("given"));
+    let sluice_file = env!("CARGO_BIN_EXE_sluice");
+    let log = format!("echo \"$0 $*\" >> {}", given.display());
+    let minio =
+        format!("#!/bin/sh\n{log}\nexec {sluice_file} serve --dir \"$2\" --listen \"$4\"\n");
+    let times = "for _ in $(seq 16); do echo 'Run Time (s): real 0.125 user 0.1 sys 0.1'; done";
+    let duckdb = format!("#!/bin/sh\n{log}\n{times}\n");
+    for (name, text) in [("minio", minio), ("duckdb", duckdb)] {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = std::env::var("PATH").unwrap();
+    let args = ["reproduce", "ours/select-speed", "ours/workers", "--quick", "--scale", "0.005"];
+    let mut command = sluice(&args);
+    command.args(["--format", "json", "--to"]).arg(&place);
+    command.env("PATH", format!("{}:{path}", folder.path().display()));
+    let results: Value = serde_json::from_str(&good(&mut command)).unwrap();
+    let rows = |experiment: usize, table: usize| {
+        let rows = &results["experiments"][experiment]["tables"][table]["rows"];
+        serde_json::from_value::<Vec<Vec<String>>>(rows.clone()).unwrap()
+    };
+    let states: Vec<String> = rows(0, 1).into_iter().map(|row| row[2].clone()).collect();
+    assert_eq!(states, ["measured"; 4]);
+    for (program, count) in [("sluice serve", 10), ("MinIO", 5), ("DuckDB", 10)] {
+        assert_eq!(rows(0, 0).iter().filter(|row| row[1] == program).count(), count, "{program}");
+    }
+    let given = fs::read_to_string(given).unwrap();
+    assert!(given.contains("/minio server ") && given.contains(" --address 127.0.0.1:"), "{given}");
+    let view = "read_csv('data/ours-tpch/sf0.005/csv/lineitem/*.csv')";
+    assert!(given.contains("/duckdb -json -c .timer on -c create view") && given.contains(view));
+    let workers: Vec<(String, String)> =
+        rows(1, 0).iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    let expected = ["scan", "aggregate", "join"]
+        .iter()
+        .flat_map(|query| (1..=4).map(|count| ((*query).to_owned(), count.to_string())));
+    assert_eq!(workers, expected.collect::<Vec<_>>());
+    let temporary = fs::read_dir(place.join("temporary")).unwrap();
+    let greetings = temporary.filter_map(|entry| {
+        let path = entry.unwrap().path();
+        path.to_str()?.ends_with(".out").then(|| fs::read_to_string(path).unwrap())
+    });
+    assert_eq!(greetings.filter(|it| it.starts_with("worker at http://127.0.0.1:")).count(), 4);
+    let report = fs::read_to_string(place.join("report.html")).unwrap();
+    for typed in [
+        "sluice worker --listen 127.0.0.1:9102 &amp;",
+        "sluice sql --workers http://127.0.0.1:9101,http://127.0.0.1:9102 --format csv",
+        "minio server minio &amp;",
+    ] {
+        assert!(report.contains(typed), "{typed}");
+    }
+    let facts: Value =
+        serde_json::from_str(&fs::read_to_string(place.join("results.json")).unwrap()).unwrap();
+    assert_eq!(facts["evaluation"]["setting"]["scale"], 0.005);
+}

@@ -6,6 +6,7 @@
 //! version of `sluice` wrote them. Files of an earlier evaluation that are no longer written are removed.
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::Path;
 use std::{env, fs};
 
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let input = ReportInput::recorded(Path::new(evaluation))?;
     for it in &input.experiments {
         if let ReportedResult::Failed(reason) = &it.result {
-            eprintln!("{}: {reason}", it.experiment.id);
+            writeln!(io::stderr(), "{}: {reason}", it.experiment.id)?;
         }
     }
     let files = pages(&input);
