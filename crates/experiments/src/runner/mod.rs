@@ -362,5 +362,5 @@ pub fn commands(experiment: &Experiment, setting: &Setting) -> Vec<String> {
     commands
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! The runner with programs that are scripts.
 
+#![cfg(unix)]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
