@@ -195,7 +195,7 @@ impl Run {
         self
     }
 
-    /// Returns the command as it would be typed into a shell, with the workers of [`Self::servers`].
+    /// Returns the command as it would be typed into a shell. Workers have fixed ports in it, unlike those of a runner.
     #[must_use]
     pub fn shell(&self) -> String {
         let workers: Vec<String> =
