@@ -22,8 +22,8 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     };
     tokio::pin!(ended);
     let connecting = async {
-        args.connect.wait_for_store().await?;
-        args.connect.connect().await
+        Box::pin(args.connect.wait_for_store()).await?;
+        Box::pin(args.connect.connect()).await
     };
     let engine = tokio::select! {
         engine = interruptible(Box::pin(connecting)) => engine?,

@@ -95,8 +95,8 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         args.format.title(),
         link_words(args.link)
     );
-    let prices = &engine.endpoint().prices;
-    let shown = format!("{heading}\n\n{}", report::table(&compared, prices, terminal::width()));
+    let table = report::table(&compared, &engine.endpoint().prices, terminal::width());
+    let shown = format!("{heading}\n\n{table}");
     if let Some(mut picture) = picture {
         picture.file().write_all(chart::svg(&compared, &args).as_bytes())?;
         picture.finish()?;
