@@ -25,7 +25,7 @@ Storage (icpe, 2020). A claim is counted, measured, modelled or external. An ext
 hardware or software: its published number is shown, and it has no verdict. Experiments run commands
 of sluice, each with a process of its own beside a store on this machine; the report names them, so
 that you can run any of them yourself. Their output is kept, and used again as long as the program,
-the machine, the command and its data stay the same. A command that takes longer than 30 minutes is
+the machine, the command and its data stay the same. A command that takes longer than two hours is
 stopped, and its experiment has no outcome. ours/select-speed also measures duckdb and minio if they
 are on the PATH.";
 

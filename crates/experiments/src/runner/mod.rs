@@ -27,8 +27,9 @@ use self::store::Store;
 use crate::run::{Data, Run, RunOutput, shell};
 use crate::{Experiment, Peer, Record, Results, ResultsError, Setting, UNLIMITED};
 
-/// The longest time that a command may take up to scale factor 1. The slowest takes two minutes on two cores.
-const LIMIT: Duration = Duration::from_secs(30 * 60);
+/// The longest time that a command may take up to scale factor 1. The slowest runs queries of TPC-DS, for about a quarter of
+/// an hour on two cores.
+const LIMIT: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The reason why an experiment has no outcome.
 #[derive(Debug, Error)]
@@ -138,7 +139,7 @@ impl<O: Observer> Runner<O> {
         Ok(Self { folder, surroundings, setting, store: None, observer })
     }
 
-    /// Stops each command that takes longer than this. The default is 30 minutes, and more above scale factor 1.
+    /// Stops each command that takes longer than this. The default is two hours, and more above scale factor 1.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.surroundings.limit = limit;
