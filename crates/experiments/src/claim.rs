@@ -52,6 +52,86 @@ pub enum ClaimSource {
     Restored,
 }
 
+/// A reason why a claim holds that is no finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// A constant of the model is fitted to the published number.
+    Fitted,
+    /// The published number is an input, or follows from one by construction.
+    Input,
+}
+
+impl Basis {
+    /// The basis in a few words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fitted => "fitted",
+            Self::Input => "by construction",
+        }
+    }
+}
+
+/// The cause of a difference, by which differing claims are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// `small-data`: the data has fewer rows than the paper's.
+    SmallData,
+    /// `other-system`: our operators stand for Spark, Presto or Hadoop.
+    OtherSystem,
+    /// `other-machine`: client and store share the few cores of one machine.
+    OtherMachine,
+    /// `other-files`: the generated files have other rows or another encoding than the paper's.
+    OtherFiles,
+    /// `more-pushdown`: the engine pushes down more than the paper's system.
+    MorePushdown,
+    /// `more-resources`: our switch programs take more stages, rules or bits.
+    MoreResources,
+    /// `protocol`: the protocol fails as the paper describes it.
+    Protocol,
+    /// `lost-text`: numbers or formulas were lost from the text, or contradict each other.
+    LostText,
+    /// `not-published`: an input, such as the data, is not published.
+    NotPublished,
+    /// `model`: the model of the paper's hardware leaves something out, or adds something.
+    Model,
+}
+
+impl Cause {
+    /// All causes.
+    pub const ALL: [Self; 10] = [
+        Self::SmallData,
+        Self::OtherSystem,
+        Self::OtherMachine,
+        Self::OtherFiles,
+        Self::MorePushdown,
+        Self::MoreResources,
+        Self::Protocol,
+        Self::LostText,
+        Self::NotPublished,
+        Self::Model,
+    ];
+
+    /// The cause in a few words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SmallData => "small data",
+            Self::OtherSystem => "no Spark, Presto or Hadoop here",
+            Self::OtherMachine => "client and store share a few cores",
+            Self::OtherFiles => "other files",
+            Self::MorePushdown => "the engine pushes down more",
+            Self::MoreResources => "our switch programs take more resources",
+            Self::Protocol => "the protocol as the text has it",
+            Self::LostText => "the text lost or contradicts numbers",
+            Self::NotPublished => "an input is not published",
+            Self::Model => "the model of the paper's hardware",
+        }
+    }
+}
+
 /// A statement or a printed number of a paper.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,6 +154,12 @@ pub struct Claim {
     /// The condition under which the claim holds; `None` for [`ClaimClass::External`].
     #[serde(default)]
     pub rule: Option<String>,
+    /// The reason why the claim holds, if that is no finding.
+    #[serde(default)]
+    pub basis: Option<Basis>,
+    /// The cause of the difference, of a claim that differs in a quick or a full evaluation.
+    #[serde(default)]
+    pub cause: Option<Cause>,
 }
 
 impl Claim {

@@ -40,7 +40,7 @@ mod setting;
 mod verdict;
 
 pub use chart::Chart;
-pub use claim::{Claim, ClaimClass, ClaimSource, Paper, claims};
+pub use claim::{Basis, Cause, Claim, ClaimClass, ClaimSource, Paper, claims};
 pub use experiment::{Experiment, Outcome, Table, Verdict};
 pub use markup::Markup;
 pub use peer::Peer;
