@@ -134,7 +134,8 @@ pub(super) fn named(name: &str) -> Option<usize> {
 /// Returns true if a name says that its numbers are the paper's.
 pub(super) fn is_published(name: &str) -> bool {
     let mut words = name.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| word.eq_ignore_ascii_case("published") || word.eq_ignore_ascii_case("paper"))
+    let is_marked = [", paper", "(paper)"].iter().any(|mark| name.ends_with(mark));
+    is_marked || words.any(|word| word.eq_ignore_ascii_case("published"))
 }
 
 /// Returns the name without case and without the words that mark published numbers.
@@ -178,6 +179,16 @@ mod tests {
         assert!(both.iter().all(|look| look.colour == both[0].colour));
         assert_eq!(both.iter().map(|it| it.dashes()).collect::<Vec<_>>(), ["", "5 4", "5 4"]);
         assert!(both[1].is_hollow() && !both[0].is_hollow());
+    }
+
+    /// `the paper's protocol` and `profile paper` are names of ours.
+    #[test]
+    fn a_name_with_the_word_paper_can_be_ours() {
+        assert!(
+            ["index, published", "Published", "index (paper)", "index, paper"].map(is_published)
+                == [true; 4]
+        );
+        assert!(["profile paper", "losses, the paper's protocol"].map(is_published) == [false; 2]);
     }
 
     /// Linear red, green and blue of `#rrggbb`.

@@ -180,7 +180,7 @@ impl Canvas {
         self.markup.attribute("width", wide.max(0.0)).attribute("height", high);
         self.markup.raw(match is_hollow {
             true => {
-                " fill=\"currentColor\" fill-opacity=\".14\" stroke=\"currentColor\" stroke-dasharray=\"5 3\">"
+                " fill=\"currentColor\" fill-opacity=\".28\" stroke=\"currentColor\" stroke-dasharray=\"5 3\">"
             }
             false => " fill=\"currentColor\">",
         });

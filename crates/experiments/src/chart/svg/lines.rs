@@ -43,12 +43,9 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Line]
     }
     top = lines(canvas, top, &chart.y.title) + 8.0;
     let bottom = top + height;
-    let mut y = Scale::new(
-        series.iter().flat_map(|line| &line.points).flat_map(|it| [it[1], it[2], it[3]]),
-        chart.y.is_logarithmic,
-        true,
-        [bottom, top],
-    );
+    let zero = (!chart.y.is_logarithmic && is_from_zero(&chart.y.title)).then_some(0.0);
+    let ys = series.iter().flat_map(|line| &line.points).flat_map(|it| [it[1], it[2], it[3]]);
+    let mut y = Scale::new(ys.chain(zero), chart.y.is_logarithmic, true, [bottom, top]);
     let wide = labels.iter().flatten().map(String::as_str);
     let margin = if is_direct { LEADER + text::widest(wide, SIZE) + 2.0 } else { 8.0 };
     let plot = Plot { left: labels_width(&y), right: canvas.width - margin, top, bottom };
@@ -82,6 +79,11 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, series: &[Line]
         });
         direct_labels(canvas, plot, labels.collect());
     }
+}
+
+/// Returns true if an axis with this title starts at 0: lengths of times and amounts are compared with each other.
+fn is_from_zero(title: &str) -> bool {
+    ["seconds", "cents", "MB"].iter().any(|unit| title.starts_with(unit))
 }
 
 /// Returns the name of a series, which says if its numbers are published.

@@ -46,8 +46,20 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, map: &StrategyM
     canvas.height = x_title(canvas, bottom + 6.0 + LINE, plot, &chart.x.title);
 }
 
-/// Writes every value of the x axis, or every second, third and so on, so that there is space.
+/// Writes the powers of ten of the x axis if there are several, or else every value, or every second, third and so on,
+/// so that there is space.
 fn x_labels(canvas: &mut Canvas, plot: Plot, map: &StrategyMap, wide: f64) {
+    let is_power = |it: f64| it > 0.0 && (it.log10() - it.log10().round()).abs() < 1e-6;
+    let powers = map.x.iter().enumerate().filter(|(_, x)| is_power(**x));
+    let powers: Vec<(usize, String)> = powers.map(|(at, x)| (at, number(*x))).collect();
+    let needed = powers.iter().map(|(_, label)| text::width(label, SIZE) + 8.0);
+    let apart = powers.windows(2).map(|pair| wide * (pair[1].0 - pair[0].0) as f64);
+    if powers.len() > 2 && needed.fold(0.0, f64::max) <= apart.fold(f64::INFINITY, f64::min) {
+        for (column, label) in &powers {
+            x_label(canvas, plot, wide * (*column as f64 + 0.5), label);
+        }
+        return;
+    }
     let labels: Vec<String> = map.x.iter().map(|it| number(*it)).collect();
     let is_free = |step: &usize| {
         let shown = labels.iter().step_by(*step).map(String::as_str);
@@ -55,11 +67,15 @@ fn x_labels(canvas: &mut Canvas, plot: Plot, map: &StrategyMap, wide: f64) {
     };
     let step = (1..labels.len()).find(is_free).unwrap_or(labels.len().max(1));
     for (column, label) in labels.iter().enumerate().step_by(step) {
-        let half = text::width(label, SIZE) / 2.0;
-        let middle = plot.left + wide * (column as f64 + 0.5);
-        let middle = middle.min(canvas.width - half);
-        canvas.note((middle, plot.bottom + 16.0), Anchor::Middle, label);
+        x_label(canvas, plot, wide * (column as f64 + 0.5), label);
     }
+}
+
+/// Writes a label, which is moved inwards at the edge of the picture.
+fn x_label(canvas: &mut Canvas, plot: Plot, from_left: f64, label: &str) {
+    let half = text::width(label, SIZE) / 2.0;
+    let middle = (plot.left + from_left).min(canvas.width - half);
+    canvas.note((middle, plot.bottom + 16.0), Anchor::Middle, label);
 }
 
 /// Returns the row, the first column, and the length of the longest run of each name.

@@ -125,7 +125,15 @@ impl Scale {
             return;
         }
         let mut kept: Vec<(f64, String)> = Vec::new();
-        for tick in ticks {
+        let last = ticks.len().saturating_sub(1);
+        for (at, tick) in ticks.into_iter().enumerate() {
+            // The last label stays instead of those before it.
+            while at == last
+                && kept.len() > 1
+                && kept.last().is_some_and(|it| !are_apart(it, &tick))
+            {
+                kept.pop();
+            }
             if kept.last().is_none_or(|before| are_apart(before, &tick)) {
                 kept.push(tick);
             }
@@ -216,6 +224,10 @@ mod tests {
         assert_eq!(labels(&scale), ["0", "0.02", "0.04", "0.06", "0.08", "0.10"]);
         scale.thin(|_| 30.0);
         assert_eq!(labels(&scale), ["0", "0.04", "0.08"]);
+        let rates = [0.001, 0.01, 0.1, 0.3, 0.5];
+        let mut scale = Scale::new(rates, true, false, [0.0, 100.0]).with_ticks_at(rates);
+        scale.thin(|_| 20.0);
+        assert_eq!(labels(&scale), ["0.001", "0.01", "0.1", "0.5"]);
     }
 
     #[test]

@@ -34,10 +34,12 @@ pub(super) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
         if !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
-        // A word that is too long is broken anywhere.
+        // A word that is too long is broken behind a hyphen or a slash, or else anywhere.
         for character in word.chars() {
             if !line.is_empty() && width(&line, size) + width(&character.to_string(), size) > most {
-                lines.push(std::mem::take(&mut line));
+                let behind = line.rfind(['-', '/', ',']).map_or(line.len(), |at| at + 1);
+                let rest = line.split_off(behind);
+                lines.push(std::mem::replace(&mut line, rest));
             }
             line.push(character);
         }
@@ -65,5 +67,6 @@ mod tests {
         assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
         assert_eq!(wrap("", 12.0, 100.0), [""]);
         assert_eq!(wrap("a b", 12.0, 100.0), ["a b"]);
+        assert_eq!(wrap("top-n-deterministic", 12.0, 115.0), ["top-n-", "deterministic"]);
     }
 }
