@@ -68,6 +68,8 @@ pub struct Outcome {
     pub charts: Vec<Chart>,
     /// A verdict for each claim that names the experiment, in the order of the claims.
     pub verdicts: Vec<Verdict>,
+    /// Sentences that a reader of the charts and tables needs.
+    pub remarks: Vec<String>,
 }
 
 /// Numbers with their provenance.
@@ -100,6 +102,17 @@ impl Outcome {
     /// Adds a verdict.
     pub(crate) fn decide(&mut self, claim: &'static str, found: impl Into<String>, holds: bool) {
         self.verdicts.push(Verdict { claim, found: found.into(), holds, note: None });
+    }
+
+    /// Adds a sentence to the note of a verdict.
+    pub(crate) fn add_to_note(&mut self, claim: &str, sentence: &str) {
+        let verdict = self.verdicts.iter_mut().find(|verdict| verdict.claim == claim);
+        if let Some(note) = verdict.map(|it| &mut it.note) {
+            *note = Some(match note.take() {
+                Some(before) => format!("{}. {sentence}", before.trim_end_matches('.')),
+                None => sentence.to_owned(),
+            });
+        }
     }
 
     /// Adds a note to the last verdict.

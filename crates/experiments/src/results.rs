@@ -103,7 +103,7 @@ pub struct StatementBytes {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct StatementDollars {
-    /// All of it.
+    /// All of it, with the work of the store if that is billed.
     pub total: f64,
     /// Requests.
     pub requests: f64,
@@ -115,6 +115,10 @@ pub struct StatementDollars {
     pub transfer: f64,
     /// The client's machine.
     pub compute: f64,
+    /// Bytes that the store read, if its work is billed.
+    pub processed: f64,
+    /// The time of the store's cores, if its work is billed.
+    pub store_compute: f64,
 }
 
 /// Predicted numbers of a statement.

@@ -23,9 +23,37 @@ impl Setting {
         3
     }
 
+    /// Returns the options of `sluice reproduce` for this size, each after a space.
+    #[must_use]
+    pub fn options(&self) -> String {
+        let (quick, default) = match self.is_quick {
+            true => (" --quick", Self::QUICK),
+            false => ("", Self::FULL),
+        };
+        match self.scale == default.scale {
+            true => quick.to_owned(),
+            false => format!("{quick} --scale {}", self.scale),
+        }
+    }
+
     /// Returns the first value for a quick evaluation, else the second.
     #[must_use]
     pub fn either<T>(&self, quick: T, full: T) -> T {
         if self.is_quick { quick } else { full }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_repeat_the_evaluation() {
+        assert_eq!(
+            (Setting::FULL.options(), Setting::QUICK.options()),
+            (String::new(), " --quick".to_owned())
+        );
+        let larger = Setting { scale: 0.2, ..Setting::QUICK };
+        assert_eq!(larger.options(), " --quick --scale 0.2");
     }
 }

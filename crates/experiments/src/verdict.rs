@@ -65,23 +65,44 @@ impl<'a> ClaimVerdict<'a> {
             note: decided.and_then(|verdict| verdict.note.as_deref()),
         }
     }
+
+    /// Returns true if the claim holds because its number is an input or a constant is fitted to it.
+    #[must_use]
+    pub fn is_by_construction(&self) -> bool {
+        self.state == ClaimState::Holds && self.claim.basis.is_some()
+    }
 }
 
 /// The number of claims in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ClaimCounts([usize; ClaimState::ALL.len()]);
+pub struct ClaimCounts {
+    states: [usize; ClaimState::ALL.len()],
+    by_construction: usize,
+}
 
 impl ClaimCounts {
     /// Returns the number of claims in a state.
     #[must_use]
     pub const fn of(&self, state: ClaimState) -> usize {
-        self.0[state as usize]
+        self.states[state as usize]
+    }
+
+    /// Returns the number of claims that hold because their number is an input or fitted.
+    #[must_use]
+    pub const fn by_construction(&self) -> usize {
+        self.by_construction
+    }
+
+    /// Returns the number of claims that hold by what was found.
+    #[must_use]
+    pub const fn found(&self) -> usize {
+        self.of(ClaimState::Holds) - self.by_construction
     }
 
     /// Returns the number of all claims.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.0.iter().sum()
+        self.states.iter().sum()
     }
 }
 
@@ -89,25 +110,33 @@ impl<'a> FromIterator<&'a ClaimVerdict<'a>> for ClaimCounts {
     fn from_iter<I: IntoIterator<Item = &'a ClaimVerdict<'a>>>(verdicts: I) -> Self {
         let mut counts = Self::default();
         for verdict in verdicts {
-            counts.0[verdict.state as usize] += 1;
+            counts.states[verdict.state as usize] += 1;
+            counts.by_construction += usize::from(verdict.is_by_construction());
         }
         counts
     }
 }
 
-/// Shown as `148 claims: 21 hold, 1 differs, 24 are external, 102 are undecided`.
+/// Shown as `148 claims: 21 hold (3 by construction), 1 differs, 24 are external, 102 are undecided`.
 impl fmt::Display for ClaimCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |count: usize, one: &'static str, many: &'static str| {
             if count == 1 { one } else { many }
         };
-        let [holds, differs, external, undecided] = self.0;
+        let [holds, differs, external, undecided] = self.states;
         write!(
             f,
-            "{} {}: {holds} {}, {differs} {}, {external} {} external",
+            "{} {}: {holds} {}",
             self.total(),
             word(self.total(), "claim", "claims"),
             word(holds, "holds", "hold"),
+        )?;
+        if self.by_construction > 0 {
+            write!(f, " ({} by construction)", self.by_construction)?;
+        }
+        write!(
+            f,
+            ", {differs} {}, {external} {} external",
             word(differs, "differs", "differ"),
             word(external, "is", "are"),
         )?;
@@ -141,6 +170,23 @@ mod tests {
         let expected = format!(
             "148 claims: 1 holds, 1 differs, {external} are external, {open} are undecided"
         );
+        assert_eq!(counts.to_string(), expected);
+    }
+
+    #[test]
+    fn claims_that_hold_by_construction_are_counted_apart() {
+        let mut outcome = Outcome::default();
+        outcome.decide("P03", "$0.022", true);
+        outcome.decide("P47", "58.5 %", true);
+        outcome.decide("P04", "$1", false);
+        let verdicts: Vec<_> = ["P03", "P04", "P47"]
+            .iter()
+            .filter_map(|id| claims().iter().find(|claim| claim.id == *id))
+            .map(|claim| ClaimVerdict::of(claim, [&outcome]))
+            .collect();
+        let counts: ClaimCounts = verdicts.iter().collect();
+        assert_eq!((counts.by_construction(), counts.found()), (1, 1));
+        let expected = "3 claims: 2 hold (1 by construction), 1 differs, 0 are external";
         assert_eq!(counts.to_string(), expected);
     }
 }

@@ -3,39 +3,53 @@
 use sluicegate_costmodel::Provenance;
 
 use super::Report;
-use crate::chart::{Axis, Marks, PointSeries};
+use crate::chart::{Axis, Bar, Marks};
 use crate::{Chart, ClaimClass};
 
-/// Fewer points make no chart.
+/// Fewer claims make no chart.
 const FEWEST: usize = 8;
-/// A point is labelled if its numbers differ by this factor.
-const APART: f64 = 1.25;
+/// Numbers that differ by no more than this share are not drawn, but counted.
+const EQUAL: f64 = 0.02;
+/// The kinds of evidence, which name the colours.
+const CLASSES: [ClaimClass; 3] = [ClaimClass::Counted, ClaimClass::Modelled, ClaimClass::Measured];
 
-/// Returns the chart of all claims whose published and found values are a number each; `None` if there are few.
+/// Returns the chart of all claims whose published and found values are a number each; `None` if there are few. A bar is
+/// ours divided by the paper's, so that claims of different units have one axis.
 pub(super) fn chart(report: &Report<'_>) -> Option<Chart> {
-    let mut count = 0;
-    let mut series = Vec::new();
-    for class in [ClaimClass::Counted, ClaimClass::Modelled, ClaimClass::Measured] {
-        let of = report.verdicts.iter().filter(|it| it.claim.class == class);
-        let points: Vec<(f64, f64, String)> = of
-            .filter_map(|it| {
-                let (published, found) = both(&it.claim.published, it.found?)?;
-                let is_apart = (found / published).ln().abs() > APART.ln();
-                let label = if is_apart { it.claim.id.clone() } else { String::new() };
-                Some((published, found, label))
-            })
-            .collect();
-        count += points.len();
-        if !points.is_empty() {
-            series.push(PointSeries { name: class.name().to_owned(), points, is_published: false });
-        }
+    let ratio = |it: &crate::ClaimVerdict<'_>| {
+        let (published, found) = both(&it.claim.published, it.found?)?;
+        let place = CLASSES.iter().position(|class| *class == it.claim.class)?;
+        let name = format!("{}, {}", it.claim.id, it.claim.published);
+        Some((found / published, place, name))
+    };
+    let all: Vec<(f64, usize, String)> = report.verdicts.iter().filter_map(ratio).collect();
+    let is_equal = |ratio: f64| ratio.ln().abs() <= EQUAL.ln_1p();
+    let mut apart: Vec<&(f64, usize, String)> = all.iter().filter(|it| !is_equal(it.0)).collect();
+    if all.len() < FEWEST || apart.is_empty() {
+        return None;
     }
-    (count >= FEWEST).then(|| Chart {
-        title: format!("{count} claims of a single number: on the line, ours is the paper's"),
-        x: Axis::logarithmic("published"),
-        y: Axis::logarithmic("found"),
-        marks: Marks::Points(series),
-        provenance: Provenance::Published("the papers, on the horizontal axis".into()),
+    apart.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let bar = |(ratio, place, name): &(f64, usize, String)| {
+        let mut lengths = vec![0.0; CLASSES.len()];
+        lengths[*place] = *ratio;
+        Bar { name: name.clone(), lengths }
+    };
+    let title = format!(
+        "Ours divided by the paper's, of {} claims of a single number; {} others are within {:.0} %",
+        apart.len(),
+        all.len() - apart.len(),
+        100.0 * EQUAL
+    );
+    Some(Chart {
+        title,
+        x: Axis::linear("ours / paper's; 1 is equal"),
+        y: Axis::linear("claim, and its published number"),
+        marks: Marks::Bars {
+            parts: CLASSES.map(|class| class.name().to_owned()).to_vec(),
+            bars: apart.into_iter().map(bar).collect(),
+            is_stacked: true,
+        },
+        provenance: Provenance::Published("the papers, in the names of the bars".into()),
     })
 }
 
@@ -48,10 +62,11 @@ fn both(published: &str, found: &str) -> Option<(f64, f64)> {
 /// Returns the number at the start of a text that has no other digits, and its unit.
 fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let is_part = |c: char| c.is_ascii_digit() || ".-+e".contains(c);
+    let text = text.strip_prefix('$').unwrap_or(text);
+    let is_part = |c: char| c.is_ascii_digit() || ".-+e,".contains(c);
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);
-    let number = number.parse().ok()?;
+    let number = number.replace(',', "").parse().ok()?;
     let unit = rest.split_whitespace().next().unwrap_or_default();
     (!rest.contains(|c: char| c.is_ascii_digit())).then_some((number, unit))
 }
@@ -64,7 +79,8 @@ mod tests {
     fn numbers_are_compared_if_they_have_the_same_unit() {
         for (published, found, expected) in [
             ("21.7 s", "21.93 s", Some((21.7, 21.93))),
-            ("2.4e5", "244949", Some((240_000.0, 244_949.0))),
+            ("240,000 rows", "244949 rows", Some((240_000.0, 244_949.0))),
+            ("$0.022", "$0.022", Some((0.022, 0.022))),
             ("+24 %", "19 % on average", Some((24.0, 19.0))),
             ("64 bits", "499649410 values", None),
             ("31 %", "1.80", None),

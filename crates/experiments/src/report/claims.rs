@@ -1,8 +1,9 @@
 //! The index of all claims, with filters.
 
 use super::Report;
-use super::badge::{badge, note, published, short_name};
+use super::badge::{self, BY_CONSTRUCTION, badge, found, note, published, short_name};
 use super::paper::place;
+use super::text::readable;
 use crate::markup::Markup;
 use crate::{ClaimClass, ClaimState, ClaimVerdict, Paper};
 
@@ -29,7 +30,10 @@ fn filters(html: &mut Markup) {
         "paper",
         [Paper::PushdownDb, Paper::Cheetah, Paper::Icpe].map(short_name),
     );
-    select(html, "Verdict", "verdict", ClaimState::ALL.map(ClaimState::name));
+    let [holds, others @ ..] = ClaimState::ALL.map(ClaimState::name);
+    let [differs, external, undecided] = others;
+    let verdicts = [holds, BY_CONSTRUCTION, differs, external, undecided];
+    select(html, "Verdict", "verdict", verdicts);
     let classes =
         [ClaimClass::Counted, ClaimClass::Measured, ClaimClass::Modelled, ClaimClass::External];
     select(html, "Evidence", "class", classes.map(ClaimClass::name));
@@ -56,9 +60,10 @@ fn select<const COUNT: usize>(
 fn claim(html: &mut Markup, report: &Report<'_>, verdict: &ClaimVerdict<'_>) {
     let claim = verdict.claim;
     html.raw("<li id=\"").text(&claim.id).raw("\" data-paper=\"").raw(short_name(claim.paper()));
-    html.raw("\" data-verdict=\"").raw(verdict.state.name()).raw("\" data-class=\"");
+    html.raw("\" data-verdict=\"").raw(badge::name(verdict)).raw("\" data-class=\"");
     html.raw(claim.class.name()).raw("\">\n<span class=\"id\">").text(&claim.id).raw("</span>");
-    html.raw("<div class=\"statement\"><p>").text(&claim.text).raw("</p><p class=\"about\">");
+    html.raw("<div class=\"statement\"><p>").text(readable(&claim.text));
+    html.raw("</p><p class=\"about\">");
     html.raw(short_name(claim.paper())).raw(" ").text(place(&claim.place)).raw(" · ");
     html.raw(claim.class.name());
     if let Some(id) = &claim.experiment {
@@ -71,13 +76,14 @@ fn claim(html: &mut Markup, report: &Report<'_>, verdict: &ClaimVerdict<'_>) {
     }
     html.raw("</p>");
     if let Some(rule) = &claim.rule {
-        html.raw("<p class=\"about\">Holds if: ").text(rule).raw("</p>");
+        html.raw("<p class=\"about\">Holds if: ").text(readable(rule)).raw("</p>");
     }
     note(html, verdict);
     html.raw("</div><p class=\"value\"><span class=\"label\">Paper </span>");
     published(html, verdict);
     html.raw("</p><p class=\"value\"><span class=\"label\">Ours </span>");
-    html.text(verdict.found.unwrap_or("–")).raw("</p><p>");
-    badge(html, verdict.state);
+    found(html, verdict);
+    html.raw("</p><p>");
+    badge(html, verdict);
     html.raw("</p></li>\n");
 }

@@ -1,5 +1,6 @@
 //! The claims that the first page shows.
 
+use super::badge::short_name;
 use crate::Paper;
 
 /// A number of the papers that readers ask for first.
@@ -7,28 +8,38 @@ pub(super) struct Headline {
     pub(super) title: &'static str,
     /// The claims that decide it. The numbers of a single claim are shown; of several, how many hold.
     pub(super) claims: &'static [&'static str],
+    /// What holding means, of several claims.
+    pub(super) rule: &'static str,
+}
+
+impl Headline {
+    const fn of(title: &'static str, claims: &'static [&'static str]) -> Self {
+        Self { title, claims, rule: "" }
+    }
 }
 
 pub(super) const HEADLINES: &[Headline] = &[
-    Headline { title: "Ten queries with pushdown, times as fast", claims: &["P01"] },
-    Headline { title: "Their cost", claims: &["P02"] },
+    Headline::of("Ten items with pushdown, times as fast", &["P01"]),
+    Headline::of("Cost of ten items with pushdown", &["P02"]),
     Headline {
         title: "Seconds and cents of three filters, Table II",
         claims: &[
             "P17", "P18", "P19", "P20", "P21", "P22", "P23", "P24", "P25", "P26", "P27", "P28",
         ],
+        rule: "A time holds within 10 %, a cost to the printed digit.",
     },
-    Headline { title: "Best false-positive rate of a Bloom join", claims: &["P38"] },
-    Headline { title: "Group-by in the store, few groups, times as fast", claims: &["P44"] },
-    Headline { title: "Rows in four of 100 groups", claims: &["P47"] },
-    Headline { title: "Best sample for top-K, rows", claims: &["P53"] },
+    Headline::of("Best false-positive rate of a Bloom join", &["P38"]),
+    Headline::of("Group-by in the store, few groups, times as fast", &["P44"]),
+    Headline::of("Rows in four of 100 groups", &["P47"]),
+    Headline::of("Best sample for top-K", &["P53"]),
     Headline {
         title: "Cheetah prunes what Figure 10 shows",
         claims: &["C30", "C31", "C32", "C33", "C34", "C35"],
+        rule: "Each claim has a rule of its own.",
     },
-    Headline { title: "Cheetah faster at twice the link rate", claims: &["C26"] },
-    Headline { title: "Six stages without and with a device, seconds", claims: &["I05"] },
-    Headline { title: "Speed-ups of queries in Spark, the greatest", claims: &["I10"] },
+    Headline::of("Cheetah faster at twice the link rate", &["C26"]),
+    Headline::of("Six stages without and with a device, seconds", &["I05"]),
+    Headline::of("Speed-ups of queries in Spark", &["I10"]),
 ];
 
 /// A paper on the first page.
@@ -36,9 +47,8 @@ pub(super) struct About {
     pub(super) paper: Paper,
     /// The fragment of its page, which is also the folder of its experiments.
     pub(super) page: &'static str,
+    /// The name in headings, in the navigation and in filters.
     pub(super) name: &'static str,
-    /// The name in the navigation and the filters.
-    pub(super) short: &'static str,
     pub(super) citation: &'static str,
     /// What the paper does.
     pub(super) idea: &'static str,
@@ -50,8 +60,7 @@ pub(super) const PAPERS: [About; 3] = [
     About {
         paper: Paper::PushdownDb,
         page: "pushdowndb",
-        name: "PushdownDB",
-        short: "PushdownDB",
+        name: short_name(Paper::PushdownDb),
         citation: "Yu, Youill, Woicik, Ghanem, Serafini, Aboulnaga, Stonebraker: PushdownDB: Accelerating a DBMS \
                    Using S3 Computation. ICDE 2020.",
         idea: "Filters, joins, group-by and top-K run partly in the object store, through S3 Select.",
@@ -60,8 +69,7 @@ pub(super) const PAPERS: [About; 3] = [
     About {
         paper: Paper::Cheetah,
         page: "cheetah",
-        name: "Cheetah",
-        short: "Cheetah",
+        name: short_name(Paper::Cheetah),
         citation: "Tirmazi, Ben Basat, Gao, Yu: Cheetah: Accelerating Database Queries with Switch Pruning. \
                    SIGMOD 2020.",
         idea: "A programmable switch drops entries that cannot change the answer, before they reach the master.",
@@ -70,8 +78,7 @@ pub(super) const PAPERS: [About; 3] = [
     About {
         paper: Paper::Icpe,
         page: "icpe",
-        name: "Computational storage",
-        short: "ICPE",
+        name: short_name(Paper::Icpe),
         citation: "Lagrange, Li, Shayesteh: Modeling Analytics for Computational Storage. ICPE 2020.",
         idea: "A model estimates how much faster queries become if a storage device scans and filters their tables.",
         results: &["I10", "I11", "I25"],

@@ -18,9 +18,15 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
         ("Cores", machine.cores.map_or_else(unknown, |it| it.to_string())),
         ("Memory", machine.memory.map_or_else(unknown, memory)),
         ("System", machine.system.clone().unwrap_or_else(unknown)),
-        ("Version", format!("sluice {}", input.version)),
+        ("Version", format!("Sluicegate {} (command sluice)", input.version)),
         ("Date", input.date.clone()),
-        ("Setting", format!("{kind}, TPC-H scale factor {}", setting.scale)),
+        (
+            "Setting",
+            format!(
+                "{kind}, TPC-H scale factor {} unless an experiment names another",
+                setting.scale
+            ),
+        ),
         ("Command", input.command.clone()),
         (
             "Experiments",
@@ -30,6 +36,7 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
         html.raw("<div><dt>").raw(name).raw("<dd>").text(value).raw("</div>\n");
     }
     html.raw("</dl>\n").raw(METHOD);
+    glossary(html);
     missing(html, report);
     html.raw("</section>\n");
 }
@@ -38,9 +45,98 @@ const METHOD: &str = "<h2>How a claim gets its verdict</h2>
 <p>The rule of each claim was written down before its experiment ran. The <a href=\"#claims\">index</a> shows it. \
 A claim holds if its rule is satisfied; a claim that differs has a reason.</p>
 <p>Live experiments run <code>sluice</code> beside its own store on one machine. The store's link is limited to the rate \
-that the command names. A query runs three times, and its median counts. Times of this machine are compared with each \
-other, not with the seconds of the papers. Predictions for the papers' hardware are compared with the papers' seconds.</p>
+that the command names. Each experiment states its data, its link, and how often a query runs. The median of the rounds \
+counts. Bands and whiskers in charts span the least to the greatest round. For simulated switches they are intervals of \
+95 %, over several seeds.</p>
+<p>Times of this machine are compared with each other, not with the seconds of the papers. Predictions for the papers' \
+hardware are compared with the papers' seconds.</p>
+<h2>How claims are counted</h2>
+<p>A claim <em>holds</em> by what an experiment found. It holds <em>by construction</em> if its number is an input of the \
+experiment, or if a constant of the model is fitted to it; this is counted apart. It is <em>undecided</em> if its experiment \
+did not run or failed, and <em>external</em> if other hardware or software decides it.</p>
 ";
+
+/// Terms of the papers and of this report.
+const GLOSSARY: &[(&str, &str)] = &[
+    (
+        "aws-in-region, local, local-1gbit",
+        "Hardware profiles: a client in the store's region; this machine; Sluicegate's own server behind 1 Gbit/s.",
+    ),
+    ("α (alpha)", "PushdownDB: the share of a row that the column of a top-K takes."),
+    (
+        "APH",
+        "Cheetah: the sum of approximate logarithms of the coordinates of a point, by which SKYLINE keeps points in the switch.",
+    ),
+    (
+        "baseline, server-side",
+        "PushdownDB: all rows are fetched with GET, and the client does the work.",
+    ),
+    (
+        "Bloom join",
+        "PushdownDB: the keys of one table are sent to the scan of the other as a Bloom filter.",
+    ),
+    (
+        "by CASE, hybrid",
+        "PushdownDB: the store adds up each group by SUM(CASE …); the hybrid does so for the largest groups only.",
+    ),
+    ("copies", "Cheetah: packets that arrive more than once, because they were sent again."),
+    (
+        "critical path",
+        "Computational storage: the stages that follow each other and take the time of the query.",
+    ),
+    ("drain", "Cheetah, NetAccel: the time to read a result out of the switch at the end."),
+    ("filtered", "PushdownDB: S3 Select filters rows and columns, and the client does the rest."),
+    ("icpe-2020", "The hardware of the computational storage paper, as a testbed of the model."),
+    ("items", "PushdownDB: the four operators and six queries of TPC-H in Figure 10."),
+    (
+        "model tables",
+        "Computational storage: copies of the tables with the rows that pass the filters only, to measure what a device would save.",
+    ),
+    (
+        "OPT, optimum",
+        "Cheetah: the pruning of a switch without limits, which forwards only entries that can change the answer.",
+    ),
+    ("p, false-positive rate", "The share of wrong keys that pass a Bloom filter."),
+    (
+        "paper, paper-2018, paper-2018-nic",
+        "Hardware profiles of PushdownDB's client and of S3, fitted to the paper of 2020 or its excerpt of 2018; with nic, the client is as fast as its network card.",
+    ),
+    ("S*", "PushdownDB: the best number of rows to sample for a top-K, √(K·N/α)."),
+    (
+        "S, F, P",
+        "Cheetah: stages, fixed-function or filter steps, and packets of a program, as Table 2 and appendix A count them.",
+    ),
+    ("Scan Ratio", "Computational storage: the share of a query's time that its scans take."),
+    (
+        "serial attempt",
+        "PushdownDB: if no Bloom filter fits into a statement, the tables have already been read one after the other, and the join is then filtered.",
+    ),
+    (
+        "SUM",
+        "Cheetah: the sum of the coordinates of a point, by which SKYLINE keeps points in the switch; also the aggregate.",
+    ),
+    ("superfluous entries", "Cheetah: those that the optimum drops."),
+    (
+        "θ (theta)",
+        "PushdownDB: the exponent of Zipf's law for the sizes of groups. At 0 all groups are equal.",
+    ),
+    (
+        "top_k late",
+        "The engine sorts the columns of the order first, and fetches the other columns of the K rows afterwards.",
+    ),
+    (
+        "with its values",
+        "Figure 4: the profile paper, with the time that it has for each returned value.",
+    ),
+];
+
+fn glossary(html: &mut Markup) {
+    html.raw("<h2 id=\"glossary\">Glossary</h2>\n<dl class=\"reading\">\n");
+    for (term, meaning) in GLOSSARY {
+        html.raw("<div><dt>").raw(term).raw("<dd>").raw(meaning).raw("</div>\n");
+    }
+    html.raw("</dl>\n");
+}
 
 fn missing(html: &mut Markup, report: &Report<'_>) {
     html.raw("<h2 id=\"not-run\">Experiments without an outcome</h2>\n");

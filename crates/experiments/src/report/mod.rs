@@ -8,6 +8,7 @@
 mod agreement;
 mod badge;
 mod claims;
+mod conditions;
 mod experiment;
 mod headlines;
 mod machine;
@@ -18,6 +19,7 @@ mod paper;
 mod policy;
 mod recorded;
 mod table;
+mod text;
 
 use crate::chart::svg::{RULES, variables};
 use crate::markup::Markup;
@@ -136,7 +138,7 @@ pub fn report(input: &ReportInput) -> String {
     paper::write_ours(&mut html, &report);
     claims::write(&mut html, &report);
     method::write(&mut html, &report);
-    html.raw("</main>\n<footer>sluice ").text(&input.version).raw(", ").text(&input.date);
+    html.raw("</main>\n<footer>Sluicegate ").text(&input.version).raw(", ").text(&input.date);
     html.raw("</footer>\n<script>").raw(SCRIPT).raw("</script>\n</body></html>\n");
     html.into_string()
 }
@@ -158,10 +160,10 @@ fn navigation(html: &mut Markup, report: &Report<'_>) {
     html.raw("<header class=\"top\"><nav aria-label=\"Pages\"><ul>");
     html.raw("<li><a href=\"#overview\">Overview</a>");
     for about in &PAPERS {
-        html.raw("<li><a href=\"#").raw(about.page).raw("\">").raw(about.short).raw("</a>");
+        html.raw("<li><a href=\"#").raw(about.page).raw("\">").raw(about.name).raw("</a>");
     }
     if report.experiments("ours").next().is_some() {
-        html.raw("<li><a href=\"#ours\">Beyond</a>");
+        html.raw("<li><a href=\"#ours\">Beyond the papers</a>");
     }
     html.raw("<li><a href=\"#claims\">Claims</a><li><a href=\"#method\">Method</a></ul></nav>");
     html.raw("<button type=\"button\" class=\"theme\" hidden>Dark theme</button></header>\n");

@@ -1,7 +1,8 @@
 //! The first page: what the papers claim, what holds, what differs and why.
 
-use super::badge::{badge, bar, link, note, published, short_name};
+use super::badge::{BY_CONSTRUCTION, badge, bar, found, link, note, published, short_name};
 use super::headlines::{HEADLINES, Headline, PAPERS};
+use super::text::readable;
 use super::{Report, agreement, experiment};
 use crate::markup::Markup;
 use crate::{ClaimCounts, ClaimState, ClaimVerdict};
@@ -32,13 +33,15 @@ fn lead(html: &mut Markup, report: &Report<'_>) {
     html.raw("<p class=\"lead\">The papers make <strong>").text(counts.total());
     html.raw(" claims</strong>. We tested ")
         .text(decided)
-        .raw(" of them with <code>sluice</code>: <strong>");
-    html.text(counts.of(ClaimState::Holds)).raw(" hold</strong> and <strong>");
+        .raw(" of them with Sluicegate: <strong>");
+    html.text(counts.found()).raw(" hold</strong> by what we found, and <strong>");
     html.text(counts.of(ClaimState::Differs)).raw(match counts.of(ClaimState::Differs) {
         1 => " differs</strong>. ",
         _ => " differ</strong>. ",
     });
-    html.text(counts.of(ClaimState::External));
+    html.text(counts.by_construction());
+    html.raw(" hold <a href=\"#by-construction\">by construction</a>: their number is an input, or the model is ");
+    html.raw("fitted to it. ").text(counts.of(ClaimState::External));
     html.raw(" depend on hardware or software that we do not have, and are only quoted.");
     if counts.of(ClaimState::Undecided) > 0 {
         html.raw(" ").text(counts.of(ClaimState::Undecided));
@@ -50,17 +53,19 @@ fn lead(html: &mut Markup, report: &Report<'_>) {
         true => "Quick evaluation",
         false => "Full evaluation",
     });
-    html.raw(" at TPC-H scale factor ").text(setting.scale).raw(", ").text(&report.input.date);
-    html.raw(", sluice ")
-        .text(&report.input.version)
+    html.raw(" at TPC-H scale factor ").text(setting.scale);
+    html.raw(" unless an experiment names another, Sluicegate ").text(&report.input.version);
+    html.raw(", ")
+        .text(&report.input.date)
         .raw(". <a href=\"#method\">Machine and method</a></p>\n");
 }
 
 fn counts(html: &mut Markup, report: &Report<'_>) {
     html.raw("<div class=\"scroll\"><table class=\"counts\"><caption class=\"hidden\">Claims by paper and verdict");
     html.raw("</caption><thead><tr><th scope=\"col\">Paper</th><td class=\"wide\"></td>");
-    for state in ClaimState::ALL {
-        html.raw("<th scope=\"col\" class=\"number\">").raw(state.name()).raw("</th>");
+    let columns = columns(report.counts());
+    for (name, _) in &columns {
+        html.raw("<th scope=\"col\" class=\"number\">").raw(name).raw("</th>");
     }
     html.raw("</tr></thead><tbody>\n");
     for about in &PAPERS {
@@ -69,13 +74,14 @@ fn counts(html: &mut Markup, report: &Report<'_>) {
         html.raw("</a></th><td class=\"wide\">");
         bar(html, counts);
         html.raw("</td>");
-        for state in ClaimState::ALL {
+        for (name, count) in &columns {
+            let count = count(&counts);
             html.raw("<td class=\"number\">");
-            if counts.of(state) > 0 {
+            if count > 0 {
                 html.raw("<a href=\"#claims\" data-paper=\"").raw(short_name(about.paper));
-                html.raw("\" data-verdict=\"").raw(state.name()).raw("\" aria-label=\"");
-                html.text(counts.of(state)).raw(" claims of ").raw(about.name).raw(": ");
-                html.raw(state.name()).raw("\">").text(counts.of(state)).raw("</a>");
+                html.raw("\" data-verdict=\"").raw(name).raw("\" aria-label=\"");
+                html.text(count).raw(" claims of ").raw(about.name).raw(": ");
+                html.raw(name).raw("\">").text(count).raw("</a>");
             } else {
                 html.raw("0");
             }
@@ -86,28 +92,60 @@ fn counts(html: &mut Markup, report: &Report<'_>) {
     html.raw("</tbody></table></div>\n");
 }
 
+/// A column of the table of counts.
+type Column = (&'static str, fn(&ClaimCounts) -> usize);
+
+/// Returns the columns. Claims are undecided only if experiments did not run.
+fn columns(all: ClaimCounts) -> Vec<Column> {
+    let mut columns: Vec<Column> = vec![
+        ("holds", ClaimCounts::found),
+        (BY_CONSTRUCTION, ClaimCounts::by_construction),
+        ("differs", |it| it.of(ClaimState::Differs)),
+        ("external", |it| it.of(ClaimState::External)),
+    ];
+    if all.of(ClaimState::Undecided) > 0 {
+        columns.push(("undecided", |it| it.of(ClaimState::Undecided)));
+    }
+    columns
+}
+
+/// Values of more characters than this, or with a longer word than the next, are written in a line of their own.
+const LONGEST: [usize; 2] = [18, 9];
+
+/// Returns true if a value is long.
+fn is_long(text: &str) -> bool {
+    let words = text.split_whitespace().map(|word| word.chars().count());
+    text.chars().count() > LONGEST[0] || words.max().is_some_and(|word| word > LONGEST[1])
+}
+
 fn card(html: &mut Markup, report: &Report<'_>, headline: &Headline) {
     let verdicts: Vec<&ClaimVerdict<'_>> =
         headline.claims.iter().filter_map(|id| report.verdict(id)).collect();
     html.raw("<li class=\"card\"><h3>").raw(headline.title).raw("</h3>");
     match &verdicts[..] {
         [only] => {
-            html.raw("<dl><div><dt>paper<dd>");
+            let texts = [Some(only.claim.published.as_str()), only.found];
+            html.raw(match texts.into_iter().flatten().any(is_long) {
+                true => "<dl class=\"long\">",
+                false => "<dl>",
+            });
+            html.raw("<div><dt>paper<dd>");
             published(html, only);
-            html.raw("</div><div><dt>ours<dd class=\"ours\">").text(only.found.unwrap_or("–"));
+            html.raw("</div><div><dt>ours<dd class=\"ours\">");
+            found(html, only);
             html.raw("</div></dl><p>");
-            badge(html, only.state);
-            html.raw(" ");
+            badge(html, only);
+            html.raw(" <small>").raw(only.claim.class.name()).raw("</small> ");
             link(html, &only.claim.id);
             html.raw("</p>");
             note(html, only);
         }
-        several => several_claims(html, several),
+        several => several_claims(html, several, headline.rule),
     }
     html.raw("</li>\n");
 }
 
-fn several_claims(html: &mut Markup, verdicts: &[&ClaimVerdict<'_>]) {
+fn several_claims(html: &mut Markup, verdicts: &[&ClaimVerdict<'_>], rule: &'static str) {
     let counts: ClaimCounts = verdicts.iter().copied().collect();
     html.raw("<p class=\"ours\">").text(counts.of(ClaimState::Holds)).raw(" of ");
     html.text(counts.total()).raw(" hold</p>");
@@ -116,7 +154,19 @@ fn several_claims(html: &mut Markup, verdicts: &[&ClaimVerdict<'_>]) {
         html.raw("<p class=\"note\">").text(counts.of(ClaimState::Undecided));
         html.raw(" undecided</p>");
     }
-    html.raw("<p class=\"ids\">");
+    html.raw("<p class=\"note\">").raw(rule);
+    if counts.by_construction() > 0 {
+        html.raw(" ").text(counts.by_construction()).raw(" hold by construction.");
+    }
+    for it in verdicts.iter().filter(|it| it.state == ClaimState::Differs) {
+        let found = readable(it.found.unwrap_or("–"));
+        if is_long(&found) {
+            continue;
+        }
+        html.raw(" ").text(&it.claim.id).raw(" differs: ").text(found);
+        html.raw(", and ").text(readable(&it.claim.published)).raw(" in the paper.");
+    }
+    html.raw("</p><p class=\"ids\">");
     for verdict in verdicts {
         link(html, &verdict.claim.id);
         html.raw(" ");
@@ -129,8 +179,8 @@ fn papers(html: &mut Markup, report: &Report<'_>) {
         html.raw("<article><h3><a href=\"#").raw(about.page).raw("\">").raw(about.name);
         html.raw("</a></h3><p>").raw(about.idea).raw("</p><ul class=\"results\">");
         for verdict in about.results.iter().filter_map(|id| report.verdict(id)) {
-            html.raw("<li>").text(&verdict.claim.text).raw(" ");
-            badge(html, verdict.state);
+            html.raw("<li>").text(readable(&verdict.claim.text)).raw(" ");
+            badge(html, verdict);
         }
         html.raw("</ul></article>\n");
     }
@@ -147,22 +197,31 @@ fn differing(html: &mut Markup, report: &Report<'_>) {
     for verdict in all() {
         html.raw("<li><p>");
         link(html, &verdict.claim.id);
-        html.raw(" ").text(&verdict.claim.text).raw("</p><p class=\"pair\">Paper: <b>");
+        html.raw(" ").text(readable(&verdict.claim.text));
+        html.raw("</p><p class=\"pair\">Paper: <b>");
         published(html, verdict);
-        html.raw("</b> Ours: <b>").text(verdict.found.unwrap_or("–")).raw("</b></p>");
+        html.raw("</b> Ours: <b>");
+        found(html, verdict);
+        html.raw("</b></p>");
         note(html, verdict);
         html.raw("</li>\n");
     }
     html.raw("</ul>\n");
 }
 
-const READING: &str = "<h2>How to read the numbers</h2>
+const READING: &str = "<h2 id=\"reading\">How to read the numbers</h2>
 <dl class=\"reading\">
-<div><dt>counted<dd>Bytes, requests, rows and formulas. They are exact and the same on every machine.</div>
-<div><dt>measured<dd>Times on the machine that made this report.</div>
+<div><dt>counted<dd>Bytes, requests, rows, formulas, sums of given numbers, and simulations of switches with a fixed \
+seed. They are the same on every machine.</div>
+<div><dt>measured<dd>Times on the machine that made this report, and costs that follow from them.</div>
 <div><dt>modelled<dd>Predictions for the hardware of the paper.</div>
 <div><dt>published<dd>Numbers of the paper. Charts show them with dashed lines and hollow marks.</div>
+<div><dt>restored<dd>Our text of the paper does not contain the number. We derived it from the paper's worked \
+examples.</div>
+<div><dt id=\"by-construction\">by construction<dd>The claim holds, but this is no finding: the published number is an \
+<em>input</em>, or a constant of the model is <em>fitted</em> to it.</div>
 <div><dt>external<dd>Claims about other hardware or software. They are quoted, never counted as reproduced.</div>
-<div><dt>restored<dd>The text that we have lost the number. We derived it from the paper's worked examples.</div>
+<div><dt>undecided<dd>The experiment that decides the claim did not run, or it failed.</div>
 </dl>
+<p>The <a href=\"#glossary\">glossary</a> has the papers' terms.</p>
 ";

@@ -4,8 +4,9 @@ use super::Report;
 use super::badge::{bar, link, published};
 use super::experiment;
 use super::headlines::About;
+use super::text::readable;
 use crate::markup::Markup;
-use crate::{ClaimCounts, ClaimState};
+use crate::{Cause, ClaimCounts, ClaimState, ClaimVerdict};
 
 pub(super) fn write(html: &mut Markup, report: &Report<'_>, about: &About) {
     html.raw("<section id=\"").raw(about.page).raw("\" class=\"page\" aria-labelledby=\"");
@@ -19,9 +20,40 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>, about: &About) {
     let counts: ClaimCounts = report.of(about.paper).collect();
     html.raw("<p>").text(counts).raw(".</p>");
     bar(html, counts);
+    causes(html, report, about);
     experiments(html, report, about.page);
     external(html, report, about);
+    up(html, about.page);
     html.raw("</section>\n");
+}
+
+/// Writes a link to the start of a long page, which stays in sight.
+fn up(html: &mut Markup, page: &'static str) {
+    html.raw("<p class=\"up\"><a href=\"#").raw(page).raw("\">↑ Contents</a></p>\n");
+}
+
+/// Writes the claims that differ by the cause of the difference.
+fn causes(html: &mut Markup, report: &Report<'_>, about: &About) {
+    let all = || report.of(about.paper).filter(|it| it.state == ClaimState::Differs);
+    if all().next().is_none() {
+        return;
+    }
+    html.raw("<h2 id=\"").raw(about.page).raw("-causes\">What differs, by cause</h2>\n");
+    html.raw("<dl class=\"causes\">\n");
+    for cause in Cause::ALL.into_iter().map(Some).chain([None]) {
+        let claims: Vec<&ClaimVerdict<'_>> = all().filter(|it| it.claim.cause == cause).collect();
+        if claims.is_empty() {
+            continue;
+        }
+        html.raw("<div><dt>").raw(cause.map_or("other causes", Cause::name)).raw(" <small>");
+        html.text(claims.len()).raw("</small><dd>");
+        for claim in claims {
+            link(html, &claim.claim.id);
+            html.raw(" ").text(readable(&claim.claim.text)).raw("<br/>");
+        }
+        html.raw("</div>\n");
+    }
+    html.raw("</dl>\n");
 }
 
 /// Writes the page of experiments that go beyond the papers; nothing if there are none.
@@ -33,6 +65,7 @@ pub(super) fn write_ours(html: &mut Markup, report: &Report<'_>) {
     html.raw("<h1 id=\"ours-title\">Beyond the papers</h1>\n<p class=\"lead\">These experiments are ours: ");
     html.raw("the papers' suggestions, what their systems do together, and how good the predictions are.</p>\n");
     experiments(html, report, "ours");
+    up(html, "ours");
     html.raw("</section>\n");
 }
 
@@ -66,7 +99,8 @@ fn external(html: &mut Markup, report: &Report<'_>, about: &About) {
     for verdict in all() {
         html.raw("<li><p>");
         link(html, &verdict.claim.id);
-        html.raw(" ").text(&verdict.claim.text).raw("</p><p class=\"pair\">Paper: <b>");
+        html.raw(" ").text(readable(&verdict.claim.text));
+        html.raw("</p><p class=\"pair\">Paper: <b>");
         published(html, verdict);
         html.raw("</b></p></li>\n");
     }

@@ -68,13 +68,24 @@
   const nothing = document.querySelector(".nothing");
   const texts = claims.map((it) => it.textContent.toLowerCase().replace(/\s+/g, " "));
   form.hidden = false;
+  // The papers' words for what readers search for.
+  const same = { optimum: ["opt"], optimal: ["opt"], fpr: ["false-positive"], topk: ["top-k"], "group-by": ["group by"] };
+  const begins = (text, word) => {
+    const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return new RegExp("(^|[^\\p{L}\\p{N}])" + escaped, "u").test(text);
+  };
+  const has = (text, word) => [word, ...(same[word] ?? [])].some((it) => begins(text, it));
   function filter() {
     const { text, paper, verdict, class: kind } = form.elements;
-    const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const phrase = text.value.toLowerCase().trim().replace(/\s+/g, " ");
+    // Claims with the whole phrase are shown alone; if there are none, those with all of its words.
+    const isPhrase = phrase.includes(" ") && texts.some((it) => begins(it, phrase));
+    const words = isPhrase ? [] : phrase.split(" ").filter(Boolean);
     let count = 0;
     claims.forEach((claim, at) => {
       const { dataset } = claim;
-      const matches = words.every((word) => texts[at].includes(word))
+      const matches = words.every((word) => has(texts[at], word))
+        && (!isPhrase || begins(texts[at], phrase))
         && (!paper.value || dataset.paper === paper.value)
         && (!verdict.value || dataset.verdict === verdict.value)
         && (!kind.value || dataset.class === kind.value);

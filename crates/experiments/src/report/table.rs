@@ -4,8 +4,26 @@ use crate::Table;
 use crate::chart::{Chart, Line, Marks, PointSeries, Task};
 use crate::markup::Markup;
 
+use super::text::readable;
+
 /// Tables of at most this many rows are open.
 const OPEN_ROWS: usize = 16;
+/// Tables of more rows than this scroll within a box.
+const TALL_ROWS: usize = 40;
+/// Cells of at most this many characters stay on a line.
+const SHORT: usize = 18;
+/// Tables with a longer cell than this show each row as a list on phones.
+const LONG: usize = 28;
+
+/// What a column has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Numbers, perhaps with a unit.
+    Number,
+    /// Texts that stay on a line.
+    Short,
+    Long,
+}
 
 /// The cells of a table.
 struct Cells<'a> {
@@ -18,7 +36,9 @@ struct Cells<'a> {
 pub(super) fn write(html: &mut Markup, table: &Table, file: &str, is_all: bool) {
     let is_open = is_all || table.rows.len() <= OPEN_ROWS;
     html.raw(if is_open { "<details open><summary>" } else { "<details><summary>" });
-    html.text(&table.title).raw(" <small>").text(&table.provenance).raw("</small></summary>\n");
+    html.text(&table.title).raw(" <small>").text(&table.provenance);
+    rows(html, table.rows.len());
+    html.raw("</small></summary>\n");
     let cells =
         Cells { title: &table.title, columns: table.columns.clone(), rows: table.rows.clone() };
     cells.write(html, file);
@@ -28,9 +48,18 @@ pub(super) fn write(html: &mut Markup, table: &Table, file: &str, is_all: bool) 
 /// Writes the numbers of a chart.
 pub(super) fn write_chart(html: &mut Markup, chart: &Chart, file: &str) {
     let cells = cells(chart);
-    html.raw("<details><summary>Numbers of this chart</summary>\n");
+    html.raw("<details><summary>Numbers of this chart<small>");
+    rows(html, cells.rows.len());
+    html.raw("</small></summary>\n");
     cells.write(html, file);
     html.raw("</details>\n");
+}
+
+/// Writes how many rows a table has, if not all can be seen at once.
+fn rows(html: &mut Markup, rows: usize) {
+    if rows > TALL_ROWS {
+        html.raw("; ").text(rows).raw(" rows, scroll for more");
+    }
 }
 
 fn cells(chart: &Chart) -> Cells<'_> {
@@ -105,40 +134,64 @@ fn source(is_published: bool) -> String {
 
 impl Cells<'_> {
     fn write(&self, html: &mut Markup, file: &str) {
-        html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"")
-            .text(self.title);
+        html.raw(match self.rows.len() > TALL_ROWS {
+            true => "<div class=\"scroll tall\" tabindex=\"0\" role=\"region\" aria-label=\"",
+            false => "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
+        });
         // Landmarks need names of their own, and titles repeat.
-        html.raw(", ").text(file).raw("\"><table><thead><tr>");
-        let numeric: Vec<bool> = (0..self.columns.len()).map(|at| self.is_numeric(at)).collect();
-        for (column, is_numeric) in self.columns.iter().zip(&numeric) {
+        html.text(self.title).raw(", ").text(file).raw("\">");
+        let is_list = self.columns.len() > 2 && self.longest(0..self.columns.len()) > LONG;
+        html.raw(if is_list { "<table class=\"list\">" } else { "<table>" });
+        html.raw("<thead><tr>");
+        let kinds: Vec<Kind> = (0..self.columns.len()).map(|at| self.kind(at)).collect();
+        for (column, kind) in self.columns.iter().zip(&kinds) {
             // A heading needs a text.
             if column.is_empty() {
                 html.raw("<td></td>");
                 continue;
             }
-            html.raw(match is_numeric {
-                true => "<th scope=\"col\" class=\"number\">",
-                false => "<th scope=\"col\">",
+            html.raw(match kind {
+                Kind::Number => "<th scope=\"col\" class=\"number\">",
+                Kind::Short | Kind::Long => "<th scope=\"col\">",
             });
             html.text(column).raw("</th>");
         }
         html.raw("</tr></thead><tbody>\n");
         for row in &self.rows {
             html.raw("<tr>");
-            for ((cell, column), is_numeric) in row.iter().zip(&self.columns).zip(&numeric) {
-                html.raw(match (is_numeric, is_published(column)) {
-                    (true, true) => "<td class=\"number published\">",
-                    (true, false) => "<td class=\"number\">",
-                    (false, true) => "<td class=\"published\">",
-                    (false, false) => "<td>",
+            for ((cell, column), kind) in row.iter().zip(&self.columns).zip(&kinds) {
+                html.raw(match (kind, is_published(column)) {
+                    (Kind::Number, true) => "<td class=\"number published\"",
+                    (Kind::Number, false) => "<td class=\"number\"",
+                    (Kind::Short, true) => "<td class=\"short published\"",
+                    (Kind::Short, false) => "<td class=\"short\"",
+                    (Kind::Long, true) => "<td class=\"published\"",
+                    (Kind::Long, false) => "<td",
                 });
-                html.text(cell).raw("</td>");
+                if is_list {
+                    html.raw(" data-column=\"").text(column).raw("\"");
+                }
+                html.raw(">").text(readable(cell)).raw("</td>");
             }
             html.raw("</tr>\n");
         }
         html.raw("</tbody></table></div>\n<p class=\"download\"><a download=\"").text(file);
         html.raw(".csv\" href=\"data:text/csv;charset=utf-8,").text(encoded(&self.csv()));
         html.raw("\">Download CSV</a></p>\n");
+    }
+
+    /// Returns the most characters of a cell in some columns.
+    fn longest(&self, columns: impl Iterator<Item = usize>) -> usize {
+        let cells = columns.flat_map(|at| self.rows.iter().filter_map(move |row| row.get(at)));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    }
+
+    fn kind(&self, column: usize) -> Kind {
+        match self.is_numeric(column) {
+            true => Kind::Number,
+            false if self.longest(std::iter::once(column)) <= SHORT => Kind::Short,
+            false => Kind::Long,
+        }
     }
 
     /// Returns true if the cells of a column are numbers, perhaps with a unit, or empty.
@@ -167,7 +220,7 @@ impl Cells<'_> {
 }
 
 fn is_published(column: &str) -> bool {
-    column.contains("published") || column.contains("paper")
+    column.contains("published") || column == "paper"
 }
 
 /// Returns a cell of CSV, in quotes if it needs them.
@@ -202,7 +255,7 @@ mod tests {
             vec![vec!["a,b".to_owned(), "1".to_owned()], vec!["\"".to_owned(), String::new()]];
         let cells = Cells { title: "t", columns: vec!["name", "x"], rows };
         assert_eq!(cells.csv(), "name,x\r\n\"a,b\",1\r\n\"\"\"\",\r\n");
-        assert!(cells.is_numeric(1) && !cells.is_numeric(0));
+        assert_eq!([cells.kind(0), cells.kind(1)], [Kind::Short, Kind::Number]);
         assert_eq!([21.700_029_999_999_998, 1e-7].map(|it| digits(&it)), ["21.7", "0.0000001"]);
         assert_eq!(encoded("a b\"é"), "a%20b%22%C3%A9");
     }
