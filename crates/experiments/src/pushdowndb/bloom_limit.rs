@@ -105,7 +105,8 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let printed = rates.map(|rate| format!("{rate:.4}"));
     let near = |(rate, sent): (&f64, &Sent)| (sent.rate / rate - 1.0).abs() <= TOLERANCE;
     let holds = printed == USED && sent.len() == rates.len() && rates.iter().zip(&sent).all(near);
-    outcome.decide("P32", printed.join(", "), holds);
+    let found = format!("{LONGEST} bytes; rates {}", printed.join(", "));
+    outcome.decide("P32", found, holds);
     let engine: Vec<String> = sent.iter().map(|it| format!("{:.4}", it.rate)).collect();
     outcome.note(format!("the filters that the engine sends have {}", engine.join(", ")));
 

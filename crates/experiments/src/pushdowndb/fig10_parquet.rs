@@ -37,7 +37,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let gains = items::gains(&measured);
     let mean = items::mean(&gains);
     let mut outcome = Outcome::default();
-    outcome.decide("P68", format!("{:.2}", mean.faster), mean.faster < HARDLY);
+    outcome.decide("P68", format!("{:.2} times as fast", mean.faster), mean.faster < HARDLY);
     if mean.faster >= HARDLY {
         let most = gains.iter().map(|it| it.faster).fold(0.0, f64::max);
         outcome.note(format!(

@@ -21,7 +21,7 @@ const COLUMNS: [u32; 3] = [1, 10, 20];
 const SELECTIVITIES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 const FORMATS: [&str; 2] = ["csv", "parquet"];
 /// The largest relative difference of times that count as the same.
-const SAME: f64 = 0.5;
+const SAME: f64 = 0.1;
 /// The share of the bytes of CSV that Select may scan of Parquet.
 const FEWER: f64 = 0.2;
 

@@ -74,7 +74,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     decide_flat(&mut outcome, &measured);
     let [_, (_, filtered), (hybrid, last)] = predicted[SKEWS.len() - 1];
     let better = filtered.0 / last.0;
-    outcome.decide("P51", format!("{better:.2}"), (1.2..=1.45).contains(&better));
+    outcome.decide("P51", format!("{better:.2} times as fast"), (1.2..=1.45).contains(&better));
     if !(1.2..=1.45).contains(&better) {
         let ([remote, local], _) = hybrid_parts(PUSHED, SKEWS[SKEWS.len() - 1].0);
         outcome.note(format!(
@@ -83,6 +83,10 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
             100.0 * share(PUSHED, SKEWS[SKEWS.len() - 1].0),
             filtered.0 / 1.31,
         ));
+    }
+    let here = sweep::ratios(&measured, [names::FILTERED, names::HYBRID], Measured::seconds);
+    if let Some(here) = here.last() {
+        outcome.add_to_note("P51", &format!("Measured here, it is {here:.2} times as fast"));
     }
     let [filtered_here, hybrid_here] =
         [names::FILTERED, names::HYBRID].map(|name| series(&measured, name));

@@ -207,17 +207,17 @@ fn point(sample: u64) -> Option<Point> {
 /// Decides the claims about the best sample, the table, and the samples that are run.
 fn decide_sizes(outcome: &mut Outcome, counted: &Counted, scale: f64) {
     let best = break_even::top_k_sample(K, Rows(60_000_000), SHARE);
-    outcome.decide("P53", best.0.to_string(), best.0 == 244_949);
+    outcome.decide("P53", format!("{} rows", best.0), best.0 == 244_949);
     let factor = 10.0 / scale;
     let bytes = Bytes::from_f64(counted.bytes * factor);
     let millions = counted.rows * factor / 1e6;
     let near = |found: f64, published: f64| (found / published - 1.0).abs() <= 0.01;
-    let found = format!("{:.2} GiB, {millions:.1} million rows", bytes.as_gib());
+    let found = format!("{:.2} GB of 2^30 bytes, {millions:.1} million rows", bytes.as_gib());
     let holds = near(bytes.as_gib(), PUBLISHED_GIB) && near(millions, PUBLISHED_MILLIONS);
     outcome.decide("P54", found, holds);
     outcome.note(format!(
-        "counted at scale factor {scale}, times {factor}; the paper's GB are GiB (dbgen's file, which the predictions assume, \
-         has {:.2} GiB); the rows here have {:.1} bytes and those of dbgen at scale factor 10 {:.1}, as keys are shorter at \
+        "counted at scale factor {scale}, times {factor}; the paper's GB have 2^30 bytes (dbgen's file, which the predictions \
+         assume, has {:.2}); the rows here have {:.1} bytes and those of dbgen at scale factor 10 {:.1}, as keys are shorter at \
          a smaller scale and no line ends with a |",
         LINEITEM.as_gib(),
         counted.bytes / counted.rows,

@@ -96,20 +96,45 @@ pub(super) fn least(gains: &[Gain]) -> String {
     least.join(", ")
 }
 
-/// A table of gains, with those that the authors' script has.
-pub(super) fn table(title: String, gains: &[Gain]) -> Table {
-    let row = |name: &str, gain: &Gain, published: &str| {
-        let faster = format!("{:.2}", gain.faster);
-        let cost = format!("{:.2}", gain.cost);
-        vec![name.to_owned(), faster, published.to_owned(), cost, gain.chosen.clone()]
-    };
-    let published = |name: &str| match name {
+/// A gain is far from the published one if it is this many times as large or as small.
+const FAR: f64 = 1.5;
+
+/// Returns the items whose gains are far from the published ones, with both.
+pub(super) fn far(gains: &[Gain]) -> String {
+    let both = ITEMS.iter().zip(gains).filter_map(|(item, gain)| {
+        let published: f64 = published(item.name).parse().ok()?;
+        let is_far = (gain.faster / published).ln().abs() > FAR.ln();
+        is_far.then(|| format!("{} {:.1} ({published} in the paper)", item.name, gain.faster))
+    });
+    both.collect::<Vec<String>>().join(", ")
+}
+
+/// Returns how many times as fast an item is by the authors' script; empty if it has none.
+fn published(name: &str) -> &'static str {
+    match name {
         "Join" => "6.22",
         "Q3" => "5.64",
         "Q14" => "1.43",
         "Q17" => "10.16",
         "Q19" => "17.00",
         _ => "",
+    }
+}
+
+/// Returns the seconds and the dollars of the client for each GiB that the baseline fetches.
+pub(super) fn baseline_per_gib(measured: &[Measured]) -> (f64, f64) {
+    let all = series(measured, names::BASELINE);
+    let sum = |of: &dyn Fn(&Measured) -> f64| all.iter().map(|it| of(it)).sum::<f64>();
+    let gib = sum(&|it| Bytes(it.query.last.bytes.fetched).as_gib());
+    (sum(&|it| it.seconds()) / gib, sum(&|it| it.bill().compute) / gib)
+}
+
+/// A table of gains, with those that the authors' script has.
+pub(super) fn table(title: String, gains: &[Gain]) -> Table {
+    let row = |name: &str, gain: &Gain, published: &str| {
+        let faster = format!("{:.2}", gain.faster);
+        let cost = format!("{:.2}", gain.cost);
+        vec![name.to_owned(), faster, published.to_owned(), cost, gain.chosen.clone()]
     };
     let mut rows: Vec<Vec<String>> = ITEMS
         .iter()

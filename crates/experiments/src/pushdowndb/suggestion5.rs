@@ -1,6 +1,6 @@
 //! Suggestion 5 of §X: prices that depend on the work.
 
-use sluicegate_costmodel::Provenance;
+use sluicegate_costmodel::{PriceBook, Provenance};
 use sluicegate_workloads::pushdowndb::ITEMS;
 
 use super::data;
@@ -9,7 +9,7 @@ use crate::chart::{Axis, Bar, Marks};
 use crate::experiment::Method;
 use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
-/// The bill of four items at the paper's prices and at prices for the work that is done, counted here.
+/// The bill of four items at the paper's prices and at prices for the work that is done.
 pub const EXPERIMENT: Experiment = Experiment {
     id: "pushdowndb/suggestion5",
     title: "The bill of S3 Select by bytes scanned and by work done",
@@ -39,9 +39,24 @@ fn runs(setting: &Setting) -> Vec<Run> {
     sweep::runs(&cells(setting), 1)
 }
 
+/// The parts of the store's bill. Only the second book has prices for the work.
+const PARTS: [&str; 5] = ["scanned", "returned", "requests", "bytes read", "core hours"];
+
+/// Returns the parts of a bill, in cents, that the store charges.
+fn parts(it: &Measured) -> [f64; PARTS.len()] {
+    let bill = it.bill();
+    let all = [bill.scanned, bill.returned, bill.requests, bill.processed, bill.store_compute];
+    all.map(|it| 100.0 * it)
+}
+
 /// Returns the part of a bill, in cents, that the store charges.
 fn store(it: &Measured) -> f64 {
     100.0 * (it.dollars() - it.bill().compute)
+}
+
+/// The core hours are those that the cost model has for the counted work.
+fn provenance() -> Provenance {
+    Provenance::Modelled("the counted work at both books of prices".into())
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
@@ -62,8 +77,16 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
             bars: bars.collect(),
             is_stacked: false,
         },
-        provenance: Provenance::Counted,
+        provenance: provenance(),
     });
+    let prices = BOOKS.map(|(_, book)| PriceBook::by_name(book).and_then(|it| it.select));
+    if let [Some(scanned), Some(work)] = prices {
+        outcome.remarks.push(format!(
+            "By bytes scanned, S3 Select charges ${} for each scanned GiB. By work, it charges ${} for each GiB that it reads \
+             and ${} for an hour of one of its cores, which are assumed: no store sells this.",
+            scanned.scanned.0, work.processed.0, work.core_hour.0
+        ));
+    }
     let row = |(one, other): (&&Measured, &&Measured)| {
         vec![
             one.cell.label.clone(),
@@ -76,12 +99,19 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         title: "Cents that the store charges, without the client's machine".to_owned(),
         columns: vec!["item", BOOKS[0].0, BOOKS[1].0, "ratio"],
         rows: pairs().map(row).collect(),
-        provenance: Provenance::Counted,
+        provenance: provenance(),
     });
-    outcome.tables.push(sweep::table(
-        "Items with S3 Select at two books of prices",
-        "item",
-        &measured,
-    ));
+    let of_parts = |it: &Measured| {
+        let mut row = vec![it.cell.series.clone(), it.cell.label.clone()];
+        row.extend(parts(it).map(|part| format!("{part:.4}")));
+        row.push(format!("{:.4}", store(it)));
+        row
+    };
+    outcome.tables.push(Table {
+        title: "Parts of the store's bill, in cents".to_owned(),
+        columns: [&["prices", "item"][..], &PARTS, &["cents"]].concat(),
+        rows: measured.iter().map(of_parts).collect(),
+        provenance: provenance(),
+    });
     Ok(outcome)
 }

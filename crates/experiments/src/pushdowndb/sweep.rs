@@ -118,12 +118,18 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// The seconds of the fastest round, which are what the paper reports.
-    pub(super) fn seconds(&self) -> f64 {
-        self.query.all_seconds.iter().copied().fold(self.query.seconds, f64::min)
+    /// The median of the seconds of the rounds.
+    pub(super) const fn seconds(&self) -> f64 {
+        self.query.seconds
     }
 
-    /// The bill in dollars, with the client's machine for the fastest round.
+    /// The least and the greatest seconds of a round.
+    pub(super) fn interval(&self) -> (f64, f64) {
+        let all = || self.query.all_seconds.iter().copied();
+        (all().fold(self.seconds(), f64::min), all().fold(self.seconds(), f64::max))
+    }
+
+    /// The bill in dollars, with the client's machine for the median of the rounds.
     pub(super) fn bill(&self) -> StatementDollars {
         let (last, seconds) = (&self.query.last, self.seconds());
         let compute = match last.seconds > 0.0 {
@@ -156,10 +162,10 @@ impl Measured {
         requests.get + requests.select
     }
 
-    /// The point of a line, with the slowest round.
+    /// The point of a line, with the fastest and the slowest round.
     pub(super) fn point(&self) -> [f64; 4] {
-        let slowest = self.query.all_seconds.iter().copied().fold(self.seconds(), f64::max);
-        [self.cell.x, self.seconds(), self.seconds(), slowest]
+        let (least, greatest) = self.interval();
+        [self.cell.x, self.seconds(), least, greatest]
     }
 }
 
@@ -190,6 +196,25 @@ fn missing(results: &Results, what: &str) -> ResultsError {
 /// Returns what a series took, in order.
 pub(super) fn series<'a>(measured: &'a [Measured], name: &str) -> Vec<&'a Measured> {
     measured.iter().filter(|it| it.cell.series == name).collect()
+}
+
+/// Returns the ratio of two series at each point: what one has by what the other has.
+pub(super) fn ratios(
+    measured: &[Measured],
+    [one, other]: [&str; 2],
+    of: fn(&Measured) -> f64,
+) -> Vec<f64> {
+    let pairs = series(measured, one).into_iter().zip(series(measured, other));
+    pairs.map(|(one, other)| of(one) / of(other)).collect()
+}
+
+/// Formats the least and the greatest of some numbers: `0.52 to 0.97`.
+pub(super) fn between(values: &[f64]) -> String {
+    let (least, most) =
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), it| {
+            (least.min(*it), most.max(*it))
+        });
+    format!("{least:.2} to {most:.2}")
 }
 
 /// A table of what all cells took and moved.
@@ -288,13 +313,16 @@ mod tests {
         let mut insert = |name: &str, output| {
             results.insert(name, Record { output, ..Record::default() });
         };
-        insert("00-get", json!([line("a", 1.0), line("b", 2.0)]));
+        insert("00-get", json!([line("a", 1.0), line("b", 2.0), line("a", 3.0), line("a", 0.5)]));
         insert("01-select", json!([line("a", 3.0)]));
         insert("02-select", json!([]));
         let cells = cells();
         let measured = read(&cells[..3], &results).unwrap();
         let seconds: Vec<f64> = measured.iter().map(Measured::seconds).collect();
         assert_eq!(seconds, [1.0, 2.0, 3.0]);
+        assert_eq!(measured[0].point(), [1.0, 1.0, 0.5, 3.0]);
+        assert_eq!(ratios(&measured, ["select", "get"], Measured::seconds), [3.0]);
+        assert_eq!(between(&[2.0, 0.5]), "0.50 to 2.00");
         assert_eq!(series(&measured, "get").len(), 2);
         let refused = read(&cells, &results).unwrap_err().to_string();
         assert_eq!(refused, "run `02-select, query 0`: there is no output");

@@ -29,11 +29,11 @@ fn compute() -> Outcome {
     let mut rows = Vec::new();
     for (claim, name, ours, published) in prices {
         rows.push(vec![name.to_owned(), ours.to_string(), published.to_string()]);
-        outcome.decide(claim, ours.to_string(), ours == published);
+        outcome.decide(claim, format!("${ours}"), ours == published);
     }
     let within = book.transfer.out.0;
     if let Some(transfer) = outcome.verdicts.get_mut(1) {
-        transfer.found = format!("{within} and {}", transfer.found);
+        transfer.found = format!("${within} and {}", transfer.found);
         transfer.holds &= within == 0.0;
     }
     outcome.tables.push(Table {

@@ -59,7 +59,7 @@ fn compute() -> Outcome {
             outcome.note(format!("the profile is fitted to this cell: {constant}"));
         }
         let printed = format!("{cents:.1}");
-        outcome.decide(cost_claim, printed.clone(), printed == published_cents);
+        outcome.decide(cost_claim, format!("{printed} cents"), printed == published_cents);
         if filter == Filter::Index && printed != published_cents {
             outcome.note(format!(
                 "{cents:.2} cents: {:.2} for requests, {:.2} for scanning and {:.2} for the client; an entry of the index \
@@ -92,9 +92,9 @@ fn compute() -> Outcome {
         provenance(),
     ));
     let (faster, cheaper) = (times[0] / times[1], costs[1] / costs[2]);
-    outcome.decide("P29", format!("{faster:.1}"), faster >= 10.0);
+    outcome.decide("P29", format!("{faster:.1} times as fast"), faster >= 10.0);
     outcome.note("at 1e-5; the profile is fitted to both times");
-    outcome.decide("P30", format!("{cheaper:.1}"), (3.0..=4.5).contains(&cheaper));
+    outcome.decide("P30", format!("{cheaper:.1} times cheaper"), (3.0..=4.5).contains(&cheaper));
     outcome.tables.push(Table {
         title: "Filters over lineitem at scale factor 10".to_owned(),
         columns: vec!["filter", "selectivity", "seconds", "published", "cents", "published cents"],
