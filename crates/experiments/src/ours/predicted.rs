@@ -55,6 +55,7 @@ fn runs(setting: &Setting) -> Vec<Run> {
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let mut outcome = Outcome::default();
     let (mut rows, mut summary, mut series) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all: Vec<Trial> = Vec::new();
     for format in FORMATS {
         let trials: Vec<Trial> = results.output(format)?;
         series.push(PointSeries {
@@ -67,7 +68,9 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         });
         summary.push(summed(format, &trials));
         rows.extend(trials.iter().map(|it| row(format, it)));
+        all.extend(trials);
     }
+    outcome.remarks.push(remark(&all));
     outcome.charts.push(Chart {
         title: "Predicted against measured seconds".to_owned(),
         x: Axis::logarithmic("measured seconds"),
@@ -89,6 +92,33 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         provenance: Provenance::Measured,
     });
     Ok(outcome)
+}
+
+/// Trials below these seconds are mostly what the profile has no time for: planning, and the start of requests.
+const SHORT: f64 = 0.1;
+
+/// Returns a sentence about the errors of short and of long trials.
+fn remark(trials: &[Trial]) -> String {
+    let (short, long): (Vec<&Trial>, Vec<&Trial>) =
+        trials.iter().partition(|it| it.measured_s < SHORT);
+    let error = |of: &[&Trial]| median(&of.iter().map(|it| it.error()).collect::<Vec<f64>>());
+    let below = short.iter().filter(|it| it.predicted_s < it.measured_s).count();
+    let mut text = format!(
+        "{} of {} trials take less than {SHORT} s. {below} of these {} take longer than predicted, with a median error of {:.0} %: \
+         planning, opening connections and other small work have no time in the profile.",
+        short.len(),
+        trials.len(),
+        short.len(),
+        error(&short)
+    );
+    if !long.is_empty() {
+        text += &format!(
+            " The {} longer trials have a median error of {:.0} %.",
+            long.len(),
+            error(&long)
+        );
+    }
+    text
 }
 
 fn summed(format: &str, trials: &[Trial]) -> Vec<String> {
@@ -113,4 +143,25 @@ fn row(format: &str, trial: &Trial) -> Vec<String> {
         format!("{:.4}", trial.measured_s),
         format!("{:.0}", trial.error()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_trials_have_an_error_of_their_own() {
+        let trial = |predicted_s, measured_s| Trial {
+            link: String::new(),
+            query: String::new(),
+            way: String::new(),
+            predicted_s,
+            measured_s,
+            right: None,
+        };
+        let text =
+            remark(&[trial(0.01, 0.02), trial(0.03, 0.02), trial(1.0, 2.0), trial(3.0, 2.0)]);
+        assert!(text.starts_with("2 of 4 trials take less than 0.1 s. 1 of these 2 "), "{text}");
+        assert!(text.ends_with("The 2 longer trials have a median error of 50 %."), "{text}");
+    }
 }
