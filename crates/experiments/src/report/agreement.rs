@@ -3,51 +3,42 @@
 use sluicegate_costmodel::Provenance;
 
 use super::Report;
+use crate::Chart;
 use crate::chart::{Axis, Bar, Marks};
-use crate::{Chart, ClaimClass};
 
 /// Fewer claims make no chart.
 const FEWEST: usize = 8;
 /// Numbers that differ by no more than this share are not drawn, but counted.
 const EQUAL: f64 = 0.02;
-/// The kinds of evidence, which name the colours.
-const CLASSES: [ClaimClass; 3] = [ClaimClass::Counted, ClaimClass::Modelled, ClaimClass::Measured];
-
 /// Returns the chart of all claims whose published and found values are a number each; `None` if there are few. A bar is
 /// ours divided by the paper's, so that claims of different units have one axis.
 pub(super) fn chart(report: &Report<'_>) -> Option<Chart> {
     let ratio = |it: &crate::ClaimVerdict<'_>| {
         let (published, found) = both(&it.claim.published, it.found?)?;
-        let place = CLASSES.iter().position(|class| *class == it.claim.class)?;
-        let name = format!("{}, {}", it.claim.id, it.claim.published);
-        Some((found / published, place, name))
+        let name = format!("{}, {}: {}", it.claim.id, it.claim.class.name(), it.claim.published);
+        Some((found / published, name))
     };
-    let all: Vec<(f64, usize, String)> = report.verdicts.iter().filter_map(ratio).collect();
+    let all: Vec<(f64, String)> = report.verdicts.iter().filter_map(ratio).collect();
     let is_equal = |ratio: f64| ratio.ln().abs() <= EQUAL.ln_1p();
-    let mut apart: Vec<&(f64, usize, String)> = all.iter().filter(|it| !is_equal(it.0)).collect();
+    let mut apart: Vec<&(f64, String)> = all.iter().filter(|it| !is_equal(it.0)).collect();
     if all.len() < FEWEST || apart.is_empty() {
         return None;
     }
     apart.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let bar = |(ratio, place, name): &(f64, usize, String)| {
-        let mut lengths = vec![0.0; CLASSES.len()];
-        lengths[*place] = *ratio;
-        Bar { name: name.clone(), lengths }
-    };
-    let title = format!(
-        "Ours divided by the paper's, of {} claims of a single number; {} others are within {:.0} %",
-        apart.len(),
-        all.len() - apart.len(),
-        100.0 * EQUAL
-    );
+    let bar = |(ratio, name): &(f64, String)| Bar { name: name.clone(), lengths: vec![*ratio] };
     Some(Chart {
-        title,
-        x: Axis::linear("ours / paper's; 1 is equal"),
-        y: Axis::linear("claim, and its published number"),
+        title: format!(
+            "Ours divided by the paper's, of {} claims of a single number; {} others are within {:.0} %",
+            apart.len(),
+            all.len() - apart.len(),
+            100.0 * EQUAL
+        ),
+        x: Axis::logarithmic("times the paper's number; 1 is equal"),
+        y: Axis::linear("claim, its evidence, and the published number"),
         marks: Marks::Bars {
-            parts: CLASSES.map(|class| class.name().to_owned()).to_vec(),
+            parts: vec!["ours / paper's".to_owned()],
             bars: apart.into_iter().map(bar).collect(),
-            is_stacked: true,
+            is_stacked: false,
         },
         provenance: Provenance::Published("the papers, in the names of the bars".into()),
     })

@@ -62,12 +62,13 @@ pub(super) fn note(html: &mut Markup, verdict: &ClaimVerdict<'_>) {
         return;
     }
     html.raw("<p class=\"note\">").raw(match verdict.state {
-        ClaimState::Differs => "Why: ",
+        ClaimState::Differs if cause.is_none() => "Why: ",
+        ClaimState::Differs => "",
         _ => "Note: ",
     });
     if let Some(cause) = cause {
-        html.raw("<b>").text(cause.name()).raw("</b>");
-        html.raw(if verdict.note.is_some() { ". " } else { "" });
+        html.raw("<b>Why, ").text(cause.name()).raw("</b>");
+        html.raw(if verdict.note.is_some() { ": " } else { "" });
     }
     html.text(readable(verdict.note.unwrap_or_default())).raw("</p>");
 }

@@ -42,8 +42,8 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
 }
 
 const METHOD: &str = "<h2>How a claim gets its verdict</h2>
-<p>The rule of each claim was written down before its experiment ran. The <a href=\"#claims\">index</a> shows it. \
-A claim holds if its rule is satisfied; a claim that differs has a reason.</p>
+<p>Each claim has a rule, which the <a href=\"#claims\">index</a> shows. A claim holds if its rule is satisfied. A \
+claim that differs has a cause and a reason.</p>
 <p>Live experiments run <code>sluice</code> beside its own store on one machine. The store's link is limited to the rate \
 that the command names. Each experiment states its data, its link, and how often a query runs. The median of the rounds \
 counts. Bands and whiskers in charts span the least to the greatest round. For simulated switches they are intervals of \
@@ -65,7 +65,7 @@ const GLOSSARY: &[(&str, &str)] = &[
     ("α (alpha)", "PushdownDB: the share of a row that the column of a top-K takes."),
     (
         "APH",
-        "Cheetah: the sum of approximate logarithms of the coordinates of a point, by which SKYLINE keeps points in the switch.",
+        "Cheetah: the approximate product heuristic, a sum of scaled logarithms of the coordinates of a point, by which SKYLINE ranks points.",
     ),
     (
         "baseline, server-side",
@@ -86,16 +86,16 @@ const GLOSSARY: &[(&str, &str)] = &[
     ),
     ("drain", "Cheetah, NetAccel: the time to read a result out of the switch at the end."),
     ("filtered", "PushdownDB: S3 Select filters rows and columns, and the client does the rest."),
-    ("icpe-2020", "The hardware of the computational storage paper, as a testbed of the model."),
+    (
+        "icpe-2020",
+        "The device of the computational storage paper: a second to set it up, and results at the rate of its drive.",
+    ),
     ("items", "PushdownDB: the four operators and six queries of TPC-H in Figure 10."),
     (
         "model tables",
-        "Computational storage: copies of the tables with the rows that pass the filters only, to measure what a device would save.",
+        "Computational storage: tables with only the rows and columns that the scans of a query return, over which the query runs again. The saved time is the most that a device can save.",
     ),
-    (
-        "OPT, optimum",
-        "Cheetah: the pruning of a switch without limits, which forwards only entries that can change the answer.",
-    ),
+    ("OPT, optimum", "Cheetah: the fewest entries that a switch without limits would forward."),
     ("p, false-positive rate", "The share of wrong keys that pass a Bloom filter."),
     (
         "paper, paper-2018, paper-2018-nic",
@@ -103,8 +103,8 @@ const GLOSSARY: &[(&str, &str)] = &[
     ),
     ("S*", "PushdownDB: the best number of rows to sample for a top-K, √(K·N/α)."),
     (
-        "S, F, P",
-        "Cheetah: stages, fixed-function or filter steps, and packets of a program, as Table 2 and appendix A count them.",
+        "S/F/P",
+        "Computational storage: scan, filter and project, the work that the device takes off a stage.",
     ),
     ("Scan Ratio", "Computational storage: the share of a query's time that its scans take."),
     (
@@ -113,7 +113,7 @@ const GLOSSARY: &[(&str, &str)] = &[
     ),
     (
         "SUM",
-        "Cheetah: the sum of the coordinates of a point, by which SKYLINE keeps points in the switch; also the aggregate.",
+        "Cheetah: the sum of the coordinates of a point, by which SKYLINE ranks points; also the aggregate.",
     ),
     ("superfluous entries", "Cheetah: those that the optimum drops."),
     (
@@ -122,7 +122,7 @@ const GLOSSARY: &[(&str, &str)] = &[
     ),
     (
         "top_k late",
-        "The engine sorts the columns of the order first, and fetches the other columns of the K rows afterwards.",
+        "A sample excludes rows, then the columns of the order are fetched, and last the rows of the answer.",
     ),
     (
         "with its values",

@@ -11,6 +11,9 @@ use super::text;
 /// The space between bars, those with a part of the name in common, and other groups.
 const GAPS: [f64; 3] = [10.0, 3.0, 13.0];
 
+/// The start of the title of an axis of ratios.
+const RATIO: &str = "times";
+
 /// The bars of a chart.
 pub(super) struct Bars<'a> {
     pub(super) parts: &'a [String],
@@ -55,8 +58,12 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, bars: &Bars<'_>
     // A stack has no meaning on a logarithmic axis.
     let is_logarithmic = chart.x.is_logarithmic && !bars.is_stacked;
     let zero = (!is_logarithmic).then_some(0.0);
-    let ends = values.iter().copied().chain(zero);
+    // Bars of ratios start where both are equal.
+    let is_ratio = is_logarithmic && chart.x.title.starts_with(RATIO);
+    let one = is_ratio.then_some(1.0);
+    let ends = values.iter().copied().chain(zero).chain(one);
     let mut x = Scale::new(ends, is_logarithmic, true, [plot.left, plot.right]);
+    let origin = x.at(if is_ratio { 1.0 } else { 0.0 });
     let bottom = x_axis(canvas, plot, &mut x, &chart.x.title);
     x_grid(canvas, plot, &x);
     for (place, (bar, name, top, high)) in rows.into_iter().enumerate() {
@@ -66,9 +73,9 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, bars: &Bars<'_>
         }
         let top = top + (high - thick * bars.rows() as f64) / 2.0;
         let looks = |part: usize| looks[part][place];
-        bars.draw(canvas, bar, (top, thick), &x, looks);
+        bars.draw(canvas, bar, (top, thick), (&x, origin), looks);
     }
-    canvas.rule((plot.left, plot.top), (plot.left, plot.bottom), true);
+    canvas.rule((origin, plot.top), (origin, plot.bottom), true);
     canvas.height = bottom;
 }
 
@@ -116,10 +123,9 @@ impl Bars<'_> {
         canvas: &mut Canvas,
         bar: &Bar,
         (top, thick): (f64, f64),
-        x: &Scale,
+        (x, origin): (&Scale, f64),
         look: impl Fn(usize) -> Look,
     ) {
-        let origin = x.at(0.0);
         let mut total = 0.0;
         for (part, length) in bar.lengths.iter().enumerate().take(self.parts.len()) {
             if !length.is_finite() {
