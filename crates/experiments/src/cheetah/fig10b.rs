@@ -56,12 +56,11 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let [product, sum] = seven(&bounded);
     let mut outcome = Outcome::default();
     let found = format!(
-        "APH {}, SUM {} with 7 points; APH {} of the superfluous entries with 20; APH prunes more than SUM with \
-         {} of {counts} numbers of points",
+        "APH more than SUM at {} of {counts} sizes; {} and {}; {} of the superfluous",
+        better(&bounded),
         pruned(product),
         pruned(sum),
         pruned(1.0 - twenty(&bounded)),
-        better(&bounded),
     );
     let holds = counts > 0
         && better(&bounded) == counts
@@ -71,11 +70,11 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     outcome.decide("C31", found, holds);
     let [product, sum] = seven(&heavy);
     outcome.note(format!(
-        "the paper's numbers are restored, and its data is unknown. The ranks here are shaped for the claim: 1000 (1 - \
-         10 / rank), whose greatest are close to each other. Each further point is forwarded once, so that APH prunes \
-         less the more points there are, and more than SUM only with few; the baseline prunes {} with 7. Of the ranks \
-         as they are generated, with a heavy tail, APH prunes {} and SUM {} with 7 points, and APH {} of the \
-         superfluous entries with 20: the points of the greatest ranks do not have the longest durations",
+        "the paper's data is not published, and its numbers of points are restored. The percents are of APH and SUM \
+         with 7 points, and of APH with 20. The ranks here are shaped for the claim: 1000 (1 - 10 / rank). Each point \
+         that the switch stores is forwarded once, so more points prune less. The baseline, which keeps the first \
+         points, prunes {} with 7. Generated ranks have a heavy tail: APH prunes {} and SUM {} with 7 points, and APH \
+         {} of the superfluous entries with 20",
         pruned(at(&bounded, "skyline-baseline", 7.0)),
         pruned(product),
         pruned(sum),

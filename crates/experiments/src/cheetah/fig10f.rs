@@ -22,13 +22,13 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let large = all.iter().find(|point| point.value == 1024.0);
     let (forwarded, answer) = large.map_or((f64::NAN, f64::NAN), |it| (keys(it), needed(it)));
     let mut outcome = Outcome::default();
-    let found = format!("{forwarded} keys, of which {answer} are in the answer");
+    let found = format!("{forwarded} keys, {answer} of them in the answer");
     // The answer is over the keys that are forwarded, so no key of it is missing if it is right.
     let holds = large.is_some_and(|it| it.wrong == 0) && forwarded == answer && answer > 0.0;
     outcome.decide("C35", found, holds);
     outcome.note(
-        "the paper's numbers are restored; three rows of 1024 counters, 40 languages, sums in cents, and a DISTINCT \
-         behind the sketch",
+        "the paper's numbers of counters are restored. The visits have 40 languages, sums are in cents, and a DISTINCT \
+         behind the sketch forwards each key once",
     );
     outcome.tables.push(table("Languages whose revenue is above the threshold", &all));
     let x = Axis::logarithmic("counters in each of three rows");

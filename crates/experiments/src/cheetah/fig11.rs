@@ -5,7 +5,7 @@ use sluicegate_workloads::bigdata::Table;
 
 use super::bigdata::{VISITS, bigdata, join_scale, joined, rows};
 use super::fig10b::{APH, BOUNDED, HEAVY};
-use super::sweep::{Sweep, chart, falls, of, percent, points, table};
+use super::sweep::{Point, Sweep, chart, falls, of, percent, points, table};
 use super::{fig10b, fig10c, fig10e};
 use crate::chart::Axis;
 use crate::experiment::Method;
@@ -123,9 +123,17 @@ fn evaluate(
         outcome.note(format!("the shares are not ordered: {}", all.join(", ")));
     }
     outcome.tables.push(table(title, &all));
-    let x = Axis::logarithmic("first entries");
-    outcome.charts.push(chart(title, x, &all, |point| point.value));
+    outcome.charts.push(chart(title, first_entries(), &all, thousands));
     Ok(outcome)
+}
+
+/// The axis of prefixes. Labels in thousands are short enough for all of them.
+pub(super) fn first_entries() -> Axis {
+    Axis::logarithmic("first entries, thousands")
+}
+
+pub(super) fn thousands(point: &Point) -> f64 {
+    point.value / 1000.0
 }
 
 /// Decides by the ranks as they are generated, and by those that are shaped for SKYLINE.
@@ -144,16 +152,15 @@ fn evaluate_skyline(results: &Results) -> Result<Outcome, ResultsError> {
         }
         let title = format!("{}: {rank}", SKYLINE.title);
         outcome.tables.push(table(title.as_str(), &all));
-        let x = Axis::logarithmic("first entries");
-        outcome.charts.push(chart(title, x, &all, |point| point.value));
+        outcome.charts.push(chart(title, first_entries(), &all, thousands));
     }
     notes.push(
-        "the paper's data is unknown. Bounded ranks are shaped for SKYLINE, as in Figure 10b; those with a heavy tail \
-         are generated, and a few entries of a great rank stay in the switch although they dominate little"
+        "The paper's data is not published. Bounded ranks are shaped for SKYLINE, as in Figure 10b. Generated ranks \
+         have a heavy tail: a few entries of a great rank stay in the switch although they dominate few others"
             .to_owned(),
     );
     outcome.decide("C37", found.join(", "), holds);
-    outcome.note(notes.join("; "));
+    outcome.note(notes.join(". "));
     Ok(outcome)
 }
 
@@ -165,7 +172,7 @@ fn evaluate_join(results: &Results) -> Result<Outcome, ResultsError> {
         && outcome.verdicts.iter().all(|verdict| verdict.holds)
     {
         outcome.note(format!(
-            "the share of the entries with a match rises, too: {} to {}; false positives are {} to {} of the entries",
+            "the share of the entries with a match rises, too, from {} to {}. False positives are {} to {} of the entries",
             percent(first.optimum),
             percent(last.optimum),
             percent(first.forwarded - first.optimum),

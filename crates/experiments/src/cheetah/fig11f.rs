@@ -4,7 +4,7 @@ use sluicegate_costmodel::Provenance;
 use sluicegate_workloads::bigdata::Table;
 
 use super::bigdata::rows;
-use super::fig11::prefixes;
+use super::fig11::{first_entries, prefixes, thousands};
 use super::having::{RUN, keys, needed, run};
 use super::sweep::{Point, percent, points, table};
 use crate::chart::{Axis, Line, Marks};
@@ -47,11 +47,7 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
             [shares.first(), shares.last()].map(|it| it.copied().map_or("none".into(), percent));
         format!("{first} to {last} with {counters} counters")
     };
-    let found = format!(
-        "{}, {}, which forward at most {most} keys too many of a prefix",
-        ends(FEW),
-        ends(MANY)
-    );
+    let found = format!("forwards {}, and {}, at most {most} keys too many", ends(FEW), ends(MANY));
     let holds = rises(&shares(FEW)) && rises(&shares(MANY)) && most <= SPARE_KEYS;
     outcome.decide("C41", found, holds);
     let listed = |counters| {
@@ -59,8 +55,8 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         all.join(", ")
     };
     outcome.note(format!(
-        "the number of counters, 512, is restored. The shares are of the entries, and 0 while no language is above the \
-         threshold; a key is forwarded once. From prefix to prefix: {} with {FEW} counters, {} with {MANY}",
+        "the number of counters, 512, is restored. A share of 0 means that no language is above the threshold, and each \
+         key is forwarded once. From prefix to prefix, {FEW} counters forward {}, and {MANY} counters {}",
         listed(FEW),
         listed(MANY)
     ));
@@ -72,17 +68,17 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         let ends = |point: &Point| {
             let entries = point.entries as f64;
             let end = |share: Option<f64>| share.unwrap_or(point.forwarded) * entries;
-            [entries, keys(point), end(point.low), end(point.high)]
+            [thousands(point), keys(point), end(point.low), end(point.high)]
         };
         let name = format!("{counters} counters");
         Line { points: of(counters).map(ends).collect(), ..Line::new(name, []) }
     };
-    let optimum = of(MANY).map(|point| (point.entries as f64, needed(point)));
+    let optimum = of(MANY).map(|point| (thousands(point), needed(point)));
     outcome.charts.push(Chart {
         title: EXPERIMENT.title.to_owned(),
-        x: Axis::logarithmic("first entries"),
+        x: first_entries(),
         y: Axis::linear("keys forwarded"),
-        marks: Marks::Lines(vec![line(FEW), line(MANY), Line::new("OPT", optimum)]),
+        marks: Marks::Lines(vec![line(FEW), line(MANY), Line::new("optimum", optimum)]),
         provenance: Provenance::Counted,
     });
     Ok(outcome)

@@ -22,7 +22,12 @@ fn compute() -> Outcome {
     };
     let mut outcome = Outcome::default();
     let (both, apart) = (seconds("BigData A+B"), seconds("BigData A") + seconds("BigData B"));
-    outcome.decide("C23", format!("{both:.3} s, not {apart:.3} s"), both < apart);
+    outcome.decide("C23", format!("{both:.3} s; the sum is {apart:.3} s"), both < apart);
+    outcome.note(format!(
+        "in the model, A+B only saves one of two installations of rules, {:.1} ms. The paper's reason is that workers \
+         serialize both queries together, which takes no time beyond sending in the model",
+        1000.0 * (apart - both)
+    ));
     outcome.tables.push(table(Figure::Queries, &cases));
     outcome.charts.push(bars(EXPERIMENT.title, &cases, |case| case.query.clone()));
     outcome

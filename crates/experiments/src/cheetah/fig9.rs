@@ -57,15 +57,17 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         those.map(|(name, times)| format!("{name} {times:.1}")).collect::<Vec<_>>().join(", ")
     };
     let mut outcome = Outcome::default();
-    let found = format!("times as long for ten times the entries: {}", listed(&mut growth.iter()));
+    let found =
+        format!("ten times the entries take these times as long: {}", listed(&mut growth.iter()));
     let rises = |(_, times): &&(&str, f64)| *times > 10.0;
     outcome.decide("C28", found, !growth.is_empty() && growth.iter().all(|it| rises(&it)));
     let slow = listed(&mut growth.iter().filter(|it| !rises(it)));
-    let cause = "Hash tables grow beyond the caches; a filter and TOP N take well below a millisecond for the fewest \
-                 entries. The model has a constant rate for each operator, and rises because entries queue up";
+    let cause = "Hash tables grow beyond the caches. A filter and TOP N take less than a millisecond for the fewest \
+                 entries, so their factors are inexact. The model has a constant rate for each operator, and its times \
+                 rise because entries queue up";
     outcome.note(match slow.as_str() {
         "" => cause.to_owned(),
-        slow => format!("Not all rise faster: {slow}; the skyline's tree hardly deepens. {cause}"),
+        slow => format!("not all rise faster: {slow}, by the fastest runs. {cause}"),
     });
     let row = |it: &Point| {
         let mut row = vec![it.operator.clone(), it.unpruned.to_string(), it.entries.to_string()];

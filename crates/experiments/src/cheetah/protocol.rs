@@ -83,22 +83,26 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
 fn decide_stages(outcome: &mut Outcome, placed: &[(Algorithm, [usize; 2])]) {
     let added = |[alone, protected]: &[usize; 2]| protected.saturating_sub(*alone);
     let most = placed.iter().map(|(_, it)| added(it)).max();
+    let with = |stages: usize| placed.iter().filter(|(_, it)| added(it) == stages).count();
     let found = most.map_or_else(
         || "no program fits".to_owned(),
-        |most| format!("at most {most} stages more, of {} programs", placed.len()),
+        |most| {
+            let counts: Vec<String> = (0..=most)
+                .filter(|stages| with(*stages) > 0)
+                .map(|stages| format!("{stages} for {}", with(stages)))
+                .collect();
+            format!("more stages for {} programs: {}", placed.len(), counts.join(", "))
+        },
     );
     let all = placed.len() == Algorithm::ALL.len();
     outcome.decide("C17", found, all && most.is_some_and(|most| most <= 2));
     let mut notes = Vec::new();
-    let over: Vec<String> = placed
-        .iter()
-        .filter(|(_, it)| added(it) > 2)
-        .map(|(it, stages)| format!("{} {}", it.name(), added(stages)))
-        .collect();
+    let over: Vec<String> =
+        placed.iter().filter(|(_, it)| added(it) > 2).map(|(it, _)| it.name().to_owned()).collect();
     if !over.is_empty() {
         notes.push(format!(
-            "its tables take three stages, one of which most programs share, because they hash before their first \
-             register; these do not: {}",
+            "the protocol has three tables one after the other. Most programs share a stage with one of them, because \
+             they hash before their first register. These do not: {}",
             over.join(", ")
         ));
     }
@@ -106,7 +110,7 @@ fn decide_stages(outcome: &mut Outcome, placed: &[(Algorithm, [usize; 2])]) {
     let left: Vec<&str> =
         Algorithm::ALL.iter().filter(|it| !fits(it)).map(|it| it.name()).collect();
     if !left.is_empty() {
-        notes.push(format!("these have no placement with the protocol: {}", left.join(", ")));
+        notes.push(format!("These have no placement with the protocol: {}", left.join(", ")));
     }
     if !notes.is_empty() {
         outcome.note(notes.join(". "));
@@ -136,17 +140,17 @@ fn decide_answers(outcome: &mut Outcome, tallies: &[(&str, Vec<Tally>)]) {
         .filter(|it| it.correct == it.runs)
         .map(|it| it.query.as_str());
     outcome.note(format!(
-        "with the protocol as the paper describes it: the master does not drop copies, so queries that count their \
-         rows get another answer. Always right: {}. With the protocol as it is repaired here: {}",
+        "in the protocol of the paper's text, the master does not drop repeated packets, so queries that count rows get \
+         another answer. Always right are {}. With the protocol that is repaired here, {}",
         right.collect::<Vec<_>>().join(", "),
         found(sum(LOSSES, &[])),
     ));
     let paper = sum(PAPER_REBOOTS, &NEED_STATE);
     outcome.decide("C49", found(paper), holds(paper));
     outcome.note(format!(
-        "with the protocol as the paper describes it, behind losses: a switch that has forgotten the last packet drops \
-         all packets but the first, so workers retransmit without end. JOIN, HAVING and SUM are left out. With the protocol \
-         as it is repaired here, in which those begin again, of all queries: {}",
+        "in the protocol of the paper's text, a switch that has forgotten the number of the last packet drops all \
+         packets but the first, so workers retransmit without end. JOIN, HAVING and SUM are left out, because they need \
+         the state. With the protocol that is repaired here, in which they begin again, {} (all queries)",
         found(sum(REBOOTS, &[])),
     ));
 }
@@ -157,7 +161,7 @@ fn add_tables(
     placed: &[(Algorithm, [usize; 2])],
 ) {
     let row = |(name, it): (&str, &Tally)| {
-        let mut row = vec![name.to_owned(), it.query.clone()];
+        let mut row = vec![shown(name).to_owned(), it.query.clone()];
         row.extend([it.runs, it.correct, it.wrong, it.stuck].map(|it| it.to_string()));
         row.push(format!("{:.2}", it.sends));
         row
@@ -183,23 +187,40 @@ fn add_tables(
             .collect(),
         provenance: Provenance::Counted,
     });
-    let bar = |(name, it): (&str, &Tally)| Bar {
-        name: format!("{}, {name}", it.query),
+    let bar = |it: &Tally| Bar {
+        name: it.query.clone(),
         lengths: [it.correct, it.wrong, it.stuck]
             .map(|count| count as f64 / it.runs as f64)
             .to_vec(),
     };
-    outcome.charts.push(Chart {
-        title: "Runs of the protocol as the paper describes it".to_owned(),
-        x: Axis::linear("share of the runs"),
-        y: Axis::default(),
-        marks: Marks::Bars {
-            parts: ["right", "wrong", "stuck"].map(str::to_owned).to_vec(),
-            bars: all().filter(|(name, _)| name.contains("paper")).map(bar).collect(),
-            is_stacked: true,
-        },
-        provenance: Provenance::Counted,
-    });
+    for (name, title) in [
+        (PAPER_LOSSES, "Simulated runs with the protocol of the text, behind losses"),
+        (PAPER_REBOOTS, "Simulated runs with the protocol of the text, behind losses and a reboot"),
+    ] {
+        let own = tallies.iter().filter(|it| it.0 == name).flat_map(|it| &it.1);
+        outcome.charts.push(Chart {
+            title: title.to_owned(),
+            x: Axis::linear("share of the runs"),
+            y: Axis::default(),
+            marks: Marks::Bars {
+                parts: ["right", "wrong", "stuck"].map(str::to_owned).to_vec(),
+                bars: own.map(bar).collect(),
+                is_stacked: true,
+            },
+            provenance: Provenance::Counted,
+        });
+    }
+}
+
+/// The name of a run in tables.
+fn shown(name: &str) -> &str {
+    match name {
+        PAPER_LOSSES => "losses, protocol of the text",
+        PAPER_REBOOTS => "losses and a reboot, protocol of the text",
+        LOSSES => "losses, repaired protocol",
+        REBOOTS => "losses and a reboot, repaired protocol",
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -112,7 +112,20 @@ pub(super) fn pruned(forwarded: f64) -> String {
     format!("{:.*} %", usize::try_from(digits).unwrap_or(0), 100.0 * (1.0 - forwarded))
 }
 
-/// Returns the points as a table.
+/// Formats a whole number with commas between thousands.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Returns the points as a table. The optimum forwards only entries that can change the answer.
 pub(super) fn table(title: impl Into<String>, points: &[Point]) -> Table {
     let ends = |point: &Point| match (point.low, point.high) {
         (Some(low), Some(high)) => format!("{} to {}", percent(low.max(0.0)), percent(high)),
@@ -161,11 +174,14 @@ pub(super) fn chart(
         }
     }
     optimum.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    lines.push(Line { points: optimum, ..Line::new("OPT", []) });
+    lines.push(Line { points: optimum, ..Line::new("optimum", []) });
+    // On a logarithmic axis, shares of the same size are a narrow band at the top.
+    let least = lines.iter().flat_map(|it| &it.points).map(|it| it[1]).fold(1.0, f64::min);
+    let is_logarithmic = least < 0.5;
     Chart {
         title: title.into(),
         x,
-        y: Axis::logarithmic("share of the entries that is forwarded"),
+        y: Axis { is_logarithmic, ..Axis::linear("share of the entries that is forwarded") },
         marks: Marks::Lines(lines),
         provenance: Provenance::Counted,
     }
@@ -210,7 +226,7 @@ mod tests {
             panic!("no lines")
         };
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-        assert_eq!(names, ["a", "b", "OPT"]);
+        assert_eq!(names, ["a", "b", "optimum"]);
         // The interval does not reach 0.
         assert_eq!(lines[0].points[1], [4.0, 0.2, 0.2, 0.5]);
         assert_eq!(lines[2].points.len(), 2);
@@ -224,5 +240,6 @@ mod tests {
             ["50.0 %", "1.07 %", "0.0054 %", "0.000100 %"]
         );
         assert_eq!([0.0107, 0.000_05, 0.5].map(pruned), ["98.9 %", "99.9950 %", "50 %"]);
+        assert_eq!([7, 4096, 634_000].map(grouped), ["7", "4,096", "634,000"]);
     }
 }

@@ -5,6 +5,7 @@ use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
 use sluicegate_pruning::experiment::table2::{Row, rows};
 use sluicegate_pruning::switch::{Placement, Target};
 
+use super::sweep::grouped;
 use crate::chart::{Axis, Bar, Marks};
 use crate::experiment::Method;
 use crate::{Chart, Experiment, Outcome, Table};
@@ -110,7 +111,7 @@ fn exceeded(row: &Row) -> Vec<String> {
 fn decide_resources(outcome: &mut Outcome, published: &[&Row]) {
     let all: Vec<(&Row, Vec<String>)> = published.iter().map(|row| (*row, exceeded(row))).collect();
     let alike = all.iter().filter(|(_, over)| over.is_empty()).count();
-    let found = format!("no more in {alike} of {} rows", all.len());
+    let found = format!("{} of {} programs take more", all.len() - alike, all.len());
     outcome.decide("C13", found, alike == all.len() && all.len() == ROWS);
     let over = all.iter().filter(|(_, over)| !over.is_empty());
     let over: Vec<String> =
@@ -119,8 +120,8 @@ fn decide_resources(outcome: &mut Outcome, published: &[&Row]) {
     outcome.note(match over.as_slice() {
         [] => restored.to_owned(),
         over => format!(
-            "{restored}. Ours hash, compare and drop in stages of their own, which the formulas do not count; the table \
-             has the reason of each row. More: {}",
+            "{restored}. Ours hash, compare and drop in stages of their own, which the formulas do not count. The table \
+             has the reason of each row. They take more in these rows: {}",
             over.join("; ")
         ),
     });
@@ -132,9 +133,10 @@ fn decide_limits(outcome: &mut Outcome) {
     let bytes = paper.sram_blocks * paper.sram_block_bits * stages / 8;
     let entries = paper.tcam_blocks * paper.tcam_block_entries * stages;
     let found = format!(
-        "{stages} stages, {} comparisons, {:.0} MB, {entries} TCAM entries",
+        "{stages} stages, {} comparisons, {:.0} MB, {} TCAM entries",
         paper.stateful_alus,
-        bytes as f64 / 1e6
+        bytes as f64 / 1e6,
+        grouped(entries as u64)
     );
     let holds = (12..=60).contains(&stages)
         && paper.stateful_alus == 10
@@ -159,12 +161,13 @@ fn decide_rules(outcome: &mut Outcome, rows: &[Row]) {
     let all: Vec<usize> = SEVEN.iter().filter_map(|&it| of(it)).collect();
     let (most, sum) = (all.iter().copied().max().unwrap_or(0), all.iter().sum::<usize>());
     let holds = all.len() == SEVEN.len() && most <= 20 && sum < 100;
-    outcome.decide("C04", format!("at most {most} a query, {sum} in all"), holds);
+    outcome.decide("C04", format!("at most {most} rules a query, {sum} in all"), holds);
     let [sum, product] =
         [Algorithm::SkylineSum, Algorithm::SkylineProduct].map(|it| of(it).unwrap_or(0));
     outcome.note(format!(
-        "SKYLINE of 10 points has {sum}: an entry for each outcome of a point; by APH it has {product}, most of them \
-         its constant table of logarithms. The time of installing rules takes a switch"
+        "SKYLINE of 10 points has {sum}, an entry for each outcome of a point. By APH it has {}, most of which are its \
+         constant table of logarithms. The time to install rules can only be measured with a switch",
+        grouped(product as u64)
     ));
 }
 
@@ -179,12 +182,12 @@ fn decide_metadata(outcome: &mut Outcome) {
         .map(|(name, bits)| format!("{bits} of {name}"))
         .collect();
     let most = Algorithm::ALL.iter().map(|&it| metadata(it)).max().unwrap_or(0);
-    outcome.decide("C14", format!("at most {most}"), over.is_empty());
+    outcome.decide("C14", format!("at most {most} bits"), over.is_empty());
     outcome.note(match over.as_slice() {
         [] => "the number is restored".to_owned(),
         over => format!(
-            "the number is restored; above it are {}: APH keeps the leading bit and the logarithm of each coordinate \
-             in fields of their own, TOP N every doubled cutoff",
+            "the number is restored. Above it are {}. APH keeps the leading bit and the logarithm of each coordinate in \
+             fields of their own, and TOP N every doubled cutoff",
             over.join(" and ")
         ),
     });

@@ -37,21 +37,36 @@ fn compute() -> Outcome {
         rows: devices.iter().map(passing).collect(),
         provenance: provenance(),
     });
-    let point = |device: &Device| {
-        (device.bits_per_second[1] / 1e9, device.latency_microseconds[1], device.name.clone())
-    };
     outcome.charts.push(Chart {
         title: "The greatest rate of each device, and its greatest latency".to_owned(),
         x: Axis::logarithmic("Gbit/s"),
         y: Axis::logarithmic("microseconds"),
         marks: Marks::Points(vec![PointSeries {
             name: "published".to_owned(),
-            points: devices.iter().map(point).collect(),
+            points: points(devices),
             is_published: true,
         }]),
         provenance: Provenance::Published("Cheetah, Table 3".into()),
     });
     outcome
+}
+
+/// Returns the greatest rate and latency of each device. Devices with the same numbers have one point with all names.
+fn points(devices: &[Device]) -> Vec<(f64, f64, String)> {
+    let mut points: Vec<(f64, f64, String)> = Vec::new();
+    for device in devices {
+        let [shortest, latency] = device.latency_microseconds;
+        let rate = device.bits_per_second[1] / 1e9;
+        let name = match shortest {
+            0.0 => format!("{}, below {latency} µs", device.name),
+            _ => device.name.clone(),
+        };
+        match points.iter_mut().find(|it| (it.0, it.1) == (rate, latency)) {
+            Some(there) => there.2 = format!("{}, {name}", there.2),
+            None => points.push((rate, latency, name)),
+        }
+    }
+    points
 }
 
 fn row(device: &Device) -> Vec<String> {
@@ -62,4 +77,16 @@ fn row(device: &Device) -> Vec<String> {
     };
     let gigabits = device.bits_per_second.map(|rate| rate / 1e9);
     vec![device.name.clone(), range(gigabits), range(device.latency_microseconds)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_at_the_same_point_share_a_label() {
+        let points = points(&Testbed::cheetah().devices);
+        let labels: Vec<&str> = points.iter().map(|it| it.2.as_str()).collect();
+        assert_eq!(labels, ["Server", "GPU", "FPGA, SmartNIC", "Tofino V2, below 1 µs"]);
+    }
 }

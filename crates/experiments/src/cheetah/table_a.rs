@@ -138,13 +138,14 @@ fn compute() -> Outcome {
     let all = counted();
     let equal = all.iter().filter(|it| it.is_equal()).count();
     let mut outcome = Outcome::default();
-    outcome.decide("C45", format!("{equal} of {} programs", all.len()), equal == all.len());
+    let found = format!("{equal} of {} programs as the formulas", all.len());
+    outcome.decide("C45", found, equal == all.len());
     let differing: Vec<String> = all.iter().filter(|it| !it.is_equal()).map(difference).collect();
-    let cells = "the formulas are evaluated for our cells, of 32 bits or of a pair of 32";
+    let cells = "The formulas are evaluated for our cells, of 32 bits or of a pair of 32";
     outcome.note(match differing.as_slice() {
         [] => cells.to_owned(),
         differing => format!(
-            "{cells}; {}. TOP N also counts the first N entries, for which the formula has no counter",
+            "TOP N also counts the first N entries, for which the formula has no counter: {}. {cells}",
             differing.join(", ")
         ),
     });

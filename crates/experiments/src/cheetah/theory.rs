@@ -5,7 +5,8 @@ use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
 use sluicegate_pruning::switch::Program;
 use sluicegate_pruning::theory::{Statement, distinct, line_rate, skyline, statements, top_n};
 
-use crate::chart::{Axis, Line, Marks};
+use super::sweep::grouped;
+use crate::chart::{Axis, Marks, PointSeries};
 use crate::experiment::Method;
 use crate::{Chart, Experiment, Outcome, Table};
 
@@ -25,7 +26,8 @@ fn compute() -> Outcome {
     let found = format!("{:.2} %", 100.0 * duplicates);
     outcome.decide("C06", found.clone(), found == "58.27 %");
     let widths = [600, 8_000, 200].map(|rows| top_n::paper_width(1_000, rows, DELTA).unwrap_or(0));
-    outcome.decide("C07", widths.map(|it| it.to_string()).join(", "), widths == [16, 5, 288]);
+    let found = format!("{} columns", widths.map(|it| it.to_string()).join(", "));
+    outcome.decide("C07", found, widths == [16, 5, 288]);
     let shape = top_n::Shape { rows: 600, columns: 16 };
     let pruned = [8_000_000, 100_000_000].map(|entries| top_n::pruned_bound(entries, shape));
     let [few, many] = pruned.map(|it| 100.0 * it);
@@ -35,9 +37,9 @@ fn compute() -> Outcome {
     let found = best.map_or_else(String::new, |it| format!("{} × {}", it.rows, it.columns));
     outcome.decide("C09", found.clone(), found == "481 × 19");
     let most = distinct::max_distinct(64, 1_000, DELTA);
-    outcome.decide("C10", format!("{most} values"), most == 499_649_410);
+    outcome.decide("C10", format!("64 bits for {} values", grouped(most)), most == 499_649_410);
     outcome.note(format!(
-        "the paper's number is rounded: for 500,000,000 values the formula gives {} bits",
+        "the paper rounds the number: for 500,000,000 values the formula gives {} bits",
         distinct::fingerprint_bits_by_distinct(500_000_000, 1_000, DELTA)
     ));
     let gbit = line_rate::throughput(10e6, 64) / 1e9;
@@ -45,7 +47,7 @@ fn compute() -> Outcome {
     outcome.decide("C15", format!("{found} Gbit/s"), found == "5.12");
     let all = distinct::fingerprint_bits_all_distinct(500_000_000, DELTA);
     let saved = all - distinct::fingerprint_bits_real(500_000_000, 1_000, DELTA);
-    let found = format!("{saved:.1} of {:.1} bits", 1_000_f64.log2());
+    let found = format!("{saved:.1} bits; log2 d is {:.1}", 1_000_f64.log2());
     outcome.decide("C46", found, (saved - 1_000_f64.log2()).abs() <= 3.0);
     decide_logarithms(&mut outcome);
 
@@ -82,39 +84,46 @@ fn decide_logarithms(outcome: &mut Outcome) {
     let first = |counts: &[usize]| counts.first().copied().unwrap_or(0);
     outcome.decide(
         "C47",
-        format!(
-            "{} logarithms and {} rules for each coordinate",
-            first(&logarithms),
-            first(&rules)
-        ),
+        format!("{} logarithms, {} rules", grouped(first(&logarithms) as u64), first(&rules)),
         all(&logarithms, LOGARITHMS) && all(&rules, RULES),
     );
     outcome.note(format!(
-        "coordinates have 32 bits. The logarithm of 0 needs no entry, because fields are 0 without one; numbers below \
-         2^16 need no rule, because they are looked up as they are. The logarithms have an error of {:.1e} at most",
+        "for each coordinate of 32 bits, our program needs fewer. The logarithm of 0 needs no entry, because a field is \
+         0 without one. Numbers below 2^16 need no rule, because they are looked up as they are. The logarithms have an \
+         error of {:.1e} at most",
         skyline::log_error(2_f64.powi(26), true)
     ));
 }
 
-/// Returns the columns that TOP 1000 needs for each number of rows, by the theorem and by the exact tail.
+/// The published numbers of rows and columns for TOP 1000.
+const PUBLISHED: [(u64, u64); 4] = [(200, 288), (481, 19), (600, 16), (8_000, 5)];
+
+/// Returns the columns that TOP 1000 needs for each number of rows, by the theorem and by the exact tail. The published
+/// examples are four points, which no line connects.
 fn widths_by_rows() -> Chart {
-    let rows = || (8..=13).map(|power| 1_u64 << power);
-    let number = |columns: u64| columns as f64;
+    let least = PUBLISHED[0].0;
+    let rows = || (0..=11).map(|step| (least as f64 * 2_f64.powf(f64::from(step) / 2.0)) as u64);
+    let point = |rows: u64, columns: u64, label: String| (rows as f64, columns as f64, label);
     let by_theorem = rows().filter_map(|rows| {
-        let columns = top_n::paper_width(1_000, rows, DELTA)?;
-        Some((number(rows), number(columns)))
+        Some(point(rows, top_n::paper_width(1_000, rows, DELTA)?, String::new()))
     });
-    let exact =
-        rows().map(|rows| (number(rows), number(top_n::exact_width(1_000, rows, DELTA).max(1))));
-    let published = [(600.0, 16.0), (8_000.0, 5.0), (481.0, 19.0)];
+    let exact = rows()
+        .map(|rows| point(rows, top_n::exact_width(1_000, rows, DELTA).max(1), String::new()));
+    let published = PUBLISHED
+        .map(|(rows, columns)| point(rows, columns, format!("{} × {columns}", grouped(rows))));
+    let series = |name: &str, points: Vec<(f64, f64, String)>, is_published: bool| PointSeries {
+        name: name.to_owned(),
+        points,
+        is_published,
+    };
     Chart {
         title: "Columns of TOP 1000 by rows, for a failure in 10,000 queries".to_owned(),
         x: Axis::logarithmic("rows"),
         y: Axis::logarithmic("columns"),
-        marks: Marks::Lines(vec![
-            Line::new("theorem", by_theorem),
-            Line::new("exact tail", exact),
-            Line::published("published examples", published),
+        marks: Marks::Points(vec![
+            series("formula of the theorem", by_theorem.collect(), false),
+            series("exact tail of the binomial distribution", exact.collect(), false),
+            series("examples, published", published.to_vec(), true),
         ]),
         provenance: Provenance::Counted,
     }

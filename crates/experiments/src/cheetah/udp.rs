@@ -23,11 +23,22 @@ struct Counts {
     sent: u64,
     retransmitted: u64,
     pruned: u64,
+    forwarded: u64,
     delivered: u64,
+    repeated: u64,
     lost: u64,
     reboots: u64,
     rows: u64,
     answer: String,
+}
+
+impl Counts {
+    /// The packets of entries over all links: from workers to the switch, on to the master, and acknowledgements back
+    /// from the master to the switch and from the switch to workers. A link may lose each of them.
+    const fn over_links(&self) -> u64 {
+        let acknowledged = self.delivered + self.repeated;
+        self.sent + self.pruned + self.forwarded + 2 * acknowledged
+    }
 }
 
 /// The algorithms, with arguments of their own.
@@ -54,25 +65,29 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let mut rows = Vec::new();
     for (algorithm, _) in QUERIES {
         for it in results.output::<Vec<Counts>>(algorithm)? {
+            let lost = 100.0 * it.lost as f64 / it.over_links() as f64;
             let counts = [
                 it.workers,
                 it.entries,
                 it.sent,
                 it.retransmitted,
                 it.pruned,
-                it.delivered,
+                it.forwarded,
+                it.over_links(),
                 it.lost,
-                it.reboots,
-                it.rows,
             ];
             let mut row = vec![it.algorithm];
             row.extend(counts.map(|count| count.to_string()));
+            row.push(format!("{lost:.2}"));
+            row.extend([it.reboots, it.rows].map(|count| count.to_string()));
             row.push(it.answer);
             rows.push(row);
         }
     }
     let table = Table {
-        title: "Packets of three workers, 1 % of which is lost".to_owned(),
+        title: "Packets of three workers, if each link loses 1 % in each direction, acknowledgements included; an entry \
+                that is pruned crosses two links, and one that is forwarded four"
+            .to_owned(),
         columns: vec![
             "algorithm",
             "workers",
@@ -80,8 +95,10 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
             "sent",
             "retransmitted",
             "pruned",
-            "delivered",
+            "forwarded",
+            "packets over links",
             "lost",
+            "lost, %",
             "reboots",
             "rows",
             "answer",
@@ -90,4 +107,26 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         provenance: Provenance::Counted,
     };
     Ok(Outcome { tables: vec![table], ..Outcome::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Record;
+
+    /// 100 entries, half of which are pruned: 100 to the switch, 50 back, and 50 to the master and back to the worker.
+    #[test]
+    fn losses_are_shares_of_the_packets_over_all_links() {
+        let line = json!({"algorithm": "distinct", "workers": 3, "entries": 100, "sent": 100, "retransmitted": 0,
+            "pruned": 50, "forwarded": 50, "delivered": 50, "repeated": 0, "lost": 3, "reboots": 0, "rows": 9,
+            "answer": "unchanged"});
+        let mut results = Results::default();
+        for (algorithm, _) in QUERIES {
+            results.insert(algorithm, Record { output: json!([line]), ..Record::default() });
+        }
+        let outcome = evaluate(&Setting::QUICK, &results).unwrap();
+        assert_eq!(outcome.tables[0].rows[0][7..10], ["300", "3", "1.00"]);
+    }
 }
