@@ -91,8 +91,8 @@ fn compute() -> Outcome {
     let mut outcome = Outcome::default();
     let bytes = bytes_of_q44();
     let [least, most] = bytes.range();
-    outcome.decide("I22", format!("{:.0}", bytes.ratio()), bytes.agrees());
-    outcome.note(format!("the rounding of 63 and 0.12 GB allows {least:.0} to {most:.0}"));
+    outcome.decide("I22", format!("{:.0} times", bytes.ratio()), bytes.agrees());
+    outcome.note(format!("the rounded 63 and 0.12 GB allow {least:.0} to {most:.0} times"));
     outcome.tables.push(Table {
         title: "Ratios of printed numbers".to_owned(),
         columns: vec!["ratio", "published", "of the printed numbers", "rounding allows", "verdict"],

@@ -56,7 +56,7 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         samples.iter().all(|(_, published, kept)| (percent(*kept) - published).abs() <= NEAR);
     let found = samples.map(|(_, _, kept)| format!("{:.2}", percent(kept))).join(", ");
     outcome.decide("I14", format!("{found} %"), near);
-    let reason = if near { "" } else { "; the paper does not say how it counted" };
+    let reason = if near { "" } else { ". How the paper counted is not published" };
     outcome.note(format!(
         "{} of {} rows in a sample of dsdgen's rows at 1 TB, and {} of {} at 10 TB{reason}",
         samples[0].2.1, samples[0].2.0, samples[1].2.1, samples[1].2.0,
@@ -65,8 +65,8 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let columns = [PUBLISHED.map(|it| it.1), PUBLISHED.map(|it| it.2)];
     outcome.decide("I15", listed(counts), columns.contains(&counts));
     outcome.note(format!(
-        "{} in Spark and {} in Presto, which differ from each other in four of five numbers; DataFusion plans the \
-         query in a way of its own",
+        "DataFusion plans the query differently from both. Even Spark ({}) and Presto ({}) differ in four of five \
+         numbers",
         listed(columns[0]),
         listed(columns[1]),
     ));

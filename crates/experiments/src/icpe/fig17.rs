@@ -1,7 +1,7 @@
 //! Figure 17: cores and bytes over the time of query 75, over its tables and over model tables.
 
 use super::tpcds::{MODEL_75, PLAIN, data, text};
-use super::usage::{charts, run, summary, used};
+use super::usage::{outcome, run, used};
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
 
@@ -33,12 +33,10 @@ fn runs(setting: &Setting) -> Vec<Run> {
     vec![original, model.sampled()]
 }
 
-fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
+fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     let all = [
         used(results, "original", &format!("usage of Q{QUERY}"))?,
         used(results, "model tables", "over model tables")?,
     ];
-    let mut outcome = charts("query 75", &all);
-    outcome.tables.push(summary(QUERY, &all));
-    Ok(outcome)
+    Ok(outcome(QUERY, setting, &all))
 }

@@ -2,8 +2,8 @@
 
 use sluicegate_costmodel::Provenance;
 
-use super::ranking::ranked;
-use super::tpcds::all_queries;
+use super::ranking::{all_ranked, at_most_all};
+use super::tpcds::{REPEATED, all_queries, ranking};
 use crate::chart::{Axis, Line, Marks};
 use crate::experiment::Method;
 use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
@@ -17,39 +17,40 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 fn runs(setting: &Setting) -> Vec<Run> {
-    vec![all_queries(setting)]
+    vec![all_queries(setting), ranking(setting)]
 }
 
 fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
-    let mut queries = ranked(results, "all queries")?;
+    let mut queries = all_ranked(results)?;
     queries.sort_by(|one, other| one.scan_ratio.total_cmp(&other.scan_ratio));
     let mut outcome = Outcome::default();
     let (least, most) = match (queries.first(), queries.last()) {
         (Some(first), Some(last)) => (first.scan_ratio, last.scan_ratio),
         _ => (f64::NAN, f64::NAN),
     };
-    let found = format!("{:.0} to {:.0} %", 100.0 * least, 100.0 * most);
+    let count = queries.len();
+    let found = format!("{:.0} to {:.0} %, {count} queries", 100.0 * least, 100.0 * most);
     outcome.decide("I03", found, least < 0.1 && most > 0.8);
     if let (true, Some(first)) = (least >= 0.1, queries.first()) {
         let scale = setting.scale;
         outcome.note(format!(
-            "query {} has the least; at scale factor {scale} its joins and sorts have few rows, and most time is \
-             for its scans of dimension tables, whose size is fixed",
+            "query {} has the least. At scale factor {scale}, its joins and sorts have few rows. Most of its time is for \
+             scans of dimension tables, whose size is fixed",
             first.number(),
         ));
     }
     let ranks = (1_u32..).map(f64::from);
     let ratios = ranks.clone().zip(queries.iter().map(|it| 100.0 * it.scan_ratio));
-    let busy = ranks.zip(&queries).filter_map(|(rank, it)| Some((rank, 100.0 * it.busy?)));
+    let busy = ranks.zip(&queries).filter_map(|(rank, it)| Some((rank, at_most_all(it.busy?))));
     outcome.charts.push(Chart {
-        title: "Queries by their Scan Ratio".to_owned(),
+        title: format!("Queries at scale factor {} by their Scan Ratio", setting.scale),
         x: Axis::linear("rank of the query"),
         y: Axis::linear("%"),
         marks: Marks::Lines(vec![Line::new("Scan Ratio", ratios), Line::new("cores busy", busy)]),
         provenance: Provenance::Measured,
     });
     outcome.tables.push(Table {
-        title: "Queries by their Scan Ratio, in percent".to_owned(),
+        title: format!("Queries by their Scan Ratio, in percent; {REPEATED}"),
         columns: vec!["query", "Scan Ratio", "cores busy"],
         rows: queries
             .iter()

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::plans::Plan;
+use super::tpcds::{ALL_QUERIES, RANKING};
 use crate::{Results, ResultsError};
 
 /// A query, measured once, with the estimate for a device.
@@ -51,6 +52,27 @@ pub(super) fn ranked(results: &Results, run: &str) -> Result<Vec<Ranked>, Result
     }
     queries.sort_by_key(Ranked::number);
     Ok(queries)
+}
+
+/// Returns all queries. Those of Tables 2 and 3 are from the run that repeats them, so that a query has the same numbers
+/// in all tables and charts.
+///
+/// # Errors
+///
+/// If one of both runs has no queries.
+pub(super) fn all_ranked(results: &Results) -> Result<Vec<Ranked>, ResultsError> {
+    let mut all = ranked(results, ALL_QUERIES)?;
+    for repeated in ranked(results, RANKING)? {
+        if let Some(once) = all.iter_mut().find(|it| it.number() == repeated.number()) {
+            *once = repeated;
+        }
+    }
+    Ok(all)
+}
+
+/// Returns a share in percent, at most 100: clocks of threads can add up to a little more than the time of the cores.
+pub(super) fn at_most_all(share: f64) -> f64 {
+    100.0 * share.min(1.0)
 }
 
 /// Returns the query of a run with this number.
@@ -132,15 +154,32 @@ mod tests {
         assert_eq!(ranks(&[5.0, 1.0, 5.0]), [1.5, 0.0, 1.5]);
     }
 
+    fn listed(query: &str, measured_s: f64) -> serde_json::Value {
+        serde_json::json!({
+            "query": query, "scan_ratio": 0.5, "measured_s": measured_s, "estimated_s": 0.5, "speedup": null,
+            "operators": {}, "tables": [],
+        })
+    }
+
+    #[test]
+    fn a_query_that_is_repeated_has_one_time() {
+        let mut results = Results::default();
+        for (run, queries) in [
+            (ALL_QUERIES, [listed("TPC-DS query 9", 3.0), listed("TPC-DS query 10", 4.0)]),
+            (RANKING, [listed("Q44", 7.0), listed("Q9", 5.0)]),
+        ] {
+            let output = serde_json::Value::Array(queries.to_vec());
+            results.insert(run, crate::Record { output, ..crate::Record::default() });
+        }
+        let all = all_ranked(&results).unwrap();
+        let times: Vec<(usize, f64)> = all.iter().map(|it| (it.number(), it.measured_s)).collect();
+        assert_eq!(times, [(9, 5.0), (10, 4.0)]);
+        assert_eq!([0.5, 1.002].map(at_most_all), [50.0, 100.0]);
+    }
+
     #[test]
     fn queries_are_known_by_their_numbers() {
-        let line = |query: &str| {
-            let line = serde_json::json!({
-                "query": query, "scan_ratio": 0.5, "measured_s": 1.0, "estimated_s": 0.5, "speedup": null,
-                "operators": {}, "tables": [],
-            });
-            Ranked::deserialize(line).unwrap()
-        };
+        let line = |query: &str| Ranked::deserialize(listed(query, 1.0)).unwrap();
         assert_eq!((line("TPC-DS query 96").number(), line("Q9").number()), (96, 9));
         assert_eq!(line("Q9").speedup(), f64::INFINITY);
         let queries = [line("Q9")];

@@ -39,11 +39,10 @@ fn compute() -> Outcome {
     let counts = (all.len(), facts, tpcds::QUERIES.len());
     outcome.decide(
         "I24",
-        format!("{}, {}, {}", counts.0, counts.1, counts.2),
+        format!("{} tables, {} facts, {} queries", counts.0, counts.1, counts.2),
         counts == (24, 6, 99),
     );
-    outcome
-        .note("the specification has inventory as a seventh fact table, which grows more slowly");
+    outcome.note("the specification has a seventh fact table, inventory, which grows more slowly");
     let row = |table: Source| {
         let rows = |scale: f64| table.rows(scale).to_string();
         let kind = if grows(table) { "fact" } else { "" };

@@ -16,7 +16,7 @@ pub(super) struct ListedStage {
     pub(super) sfp_percent: f64,
     pub(super) estimated_s: f64,
     /// `before`, `with device`, `both`, or empty.
-    critical: String,
+    pub(super) critical: String,
     #[serde(flatten)]
     pub(super) plan: Plan,
 }

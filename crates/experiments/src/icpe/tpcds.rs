@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use sluicegate_costmodel::Provenance;
 use sluicegate_workloads::tpcds::{self, Parameters};
 
 use super::paper::QUERIES;
@@ -12,6 +13,14 @@ const SHARED: &str = "icpe";
 /// The device's set-up for each stage. It is a second in the paper, 0.3 % of the median of its queries; queries here
 /// take a thousandth of the paper's time.
 pub(super) const SETUP: &str = "1ms";
+/// The set-up in sentences.
+pub(super) const SETUP_WORDS: &str = "1 ms";
+
+/// The provenance of estimates beside the times that they come from.
+pub(super) fn estimated() -> Provenance {
+    Provenance::Modelled("icpe-2020; the times without the device are measured".into())
+}
+
 /// The paper's device, if it did what §8 and §9 name, too.
 pub(super) const WHAT_IF: &str = "icpe-2020-what-if";
 /// Settings with which the store only answers GETs.
@@ -78,10 +87,16 @@ pub(super) fn all_numbers(setting: &Setting) -> Vec<usize> {
     (1..=tpcds::QUERIES.len()).filter(|number| setting.scale >= 1.0 || *number != 90).collect()
 }
 
+/// The name of the run of all queries.
+pub(super) const ALL_QUERIES: &str = "all queries";
+/// How often the queries of [`all_queries`] and [`ranking`] run.
+pub(super) const REPEATED: &str =
+    "each query ran once, those of Tables 2 and 3 five times (median)";
+
 /// Runs all queries once.
 pub(super) fn all_queries(setting: &Setting) -> Run {
     let numbers: Vec<String> = all_numbers(setting).iter().map(ToString::to_string).collect();
-    storage("all queries", setting, &["-f", "-", "--rounds", "1", "--setup", SETUP]).reading(&[
+    storage(ALL_QUERIES, setting, &["-f", "-", "--rounds", "1", "--setup", SETUP]).reading(&[
         "generate",
         "queries",
         "tpcds",

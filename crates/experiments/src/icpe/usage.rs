@@ -7,8 +7,8 @@ use super::tpcds::{PLAIN, data, text};
 use crate::chart::{Axis, Line, Marks};
 use crate::{Chart, Outcome, Repeated, Results, ResultsError, Run, Setting, Table, UsageSample};
 
-/// A link behind which a query takes seconds, at the scale factors of both settings.
-const LINKS: [&str; 2] = ["50mbit", "200mbit"];
+/// A link behind which a query takes seconds, at the scale factors of both settings, with its rate in Mbit/s.
+const LINKS: [(&str, u32); 2] = [("50mbit", 50), ("200mbit", 200)];
 /// The number of rates over the time of a run.
 const WINDOWS: u32 = 40;
 
@@ -16,16 +16,19 @@ const WINDOWS: u32 = 40;
 type Counter = fn(&UsageSample) -> f64;
 
 const MEGABYTE: f64 = 1e6;
-/// The lines of the charts: cores of the client and of the store, and MB.
+/// The lines of the charts: cores of the client and of the store, MB over the link, and MB that the store reads.
 const CORES: [(&str, Counter); 2] = [("client", |it| it.client_cpu), ("store", |it| it.store_cpu)];
-const BYTES: [(&str, Counter); 2] = [
-    ("link", |it| it.link_bytes as f64 / MEGABYTE),
-    ("store's files", |it| it.store_read as f64 / MEGABYTE),
-];
+const LINK: [(&str, Counter); 1] = [("link", |it| it.link_bytes as f64 / MEGABYTE)];
+const FILES: [(&str, Counter); 1] = [("files", |it| it.store_read as f64 / MEGABYTE)];
+
+/// Returns the link that this setting has.
+fn link(setting: &Setting) -> (&'static str, u32) {
+    setting.either(LINKS[0], LINKS[1])
+}
 
 /// Returns the sampled run of a query.
 pub(super) fn run(setting: &Setting, query: usize) -> Run {
-    let link = setting.either(LINKS[0], LINKS[1]);
+    let link = link(setting).0;
     let name = format!("usage of Q{query}");
     Run::sql(name, &data(setting), link, &PLAIN, &[text(query)], 1).sampled().shared("icpe")
 }
@@ -37,13 +40,10 @@ pub(super) fn runs<const QUERY: usize>(setting: &Setting) -> Vec<Run> {
 
 /// Draws cores and bytes over the time of a query.
 pub(super) fn evaluate<const QUERY: usize>(
-    _: &Setting,
+    setting: &Setting,
     results: &Results,
 ) -> Result<Outcome, ResultsError> {
-    let used = [used(results, "here", &format!("usage of Q{QUERY}"))?];
-    let mut outcome = charts(&format!("query {QUERY}"), &used);
-    outcome.tables.push(summary(QUERY, &used));
-    Ok(outcome)
+    Ok(outcome(QUERY, setting, &[used(results, "here", &format!("usage of Q{QUERY}"))?]))
 }
 
 /// A sampled run of a query.
@@ -62,9 +62,10 @@ pub(super) fn used<'a>(
     Ok(Used { name, samples: &results.record(run)?.usage, query: results.query(run)? })
 }
 
-/// Returns charts of cores and of bytes, with a line for each record and counter.
-pub(super) fn charts(what: &str, all: &[Used<'_>]) -> Outcome {
-    let chart = |title: &str, unit: &str, counters: &[(&str, Counter)]| {
+/// Returns charts of cores and of bytes, with a line for each record and counter, and tables of their means and peaks.
+pub(super) fn outcome(query: usize, setting: &Setting, all: &[Used<'_>]) -> Outcome {
+    let megabits = link(setting).1;
+    let chart = |title: String, unit: &str, counters: &[(&str, Counter)]| {
         let lines = all.iter().flat_map(|used| {
             let name = if all.len() > 1 { used.name } else { "" };
             counters.iter().map(move |(counter, of)| {
@@ -73,8 +74,8 @@ pub(super) fn charts(what: &str, all: &[Used<'_>]) -> Outcome {
             })
         });
         Chart {
-            title: format!("{title} of {what}"),
-            x: Axis::linear("seconds"),
+            title,
+            x: Axis::linear("seconds since the start of the command"),
             y: Axis::linear(unit),
             marks: Marks::Lines(lines.collect()),
             provenance: Provenance::Measured,
@@ -82,49 +83,90 @@ pub(super) fn charts(what: &str, all: &[Used<'_>]) -> Outcome {
     };
     Outcome {
         charts: vec![
-            chart("Use of the CPU", "cores busy", &CORES),
-            chart("Reading", "MB/s", &BYTES),
+            chart(format!("Use of the CPU, query {query}"), "cores busy", &CORES),
+            chart(
+                format!(
+                    "Bytes over the link, which is limited to {megabits} Mbit/s, query {query}"
+                ),
+                "MB/s",
+                &LINK,
+            ),
+            chart(
+                format!("Bytes that the store reads from its files, query {query}"),
+                "MB/s",
+                &FILES,
+            ),
         ],
+        tables: [summary(query, megabits, all)].into_iter().chain(published(query)).collect(),
         ..Outcome::default()
     }
 }
 
-/// Returns means and peaks, beside those of Table 2.
-pub(super) fn summary(query: usize, all: &[Used<'_>]) -> Table {
+/// Returns means and peaks. A command also starts the program and defines the tables.
+fn summary(query: usize, megabits: u32, all: &[Used<'_>]) -> Table {
     let row = |Used { name, samples, query }: &Used<'_>| {
         let [cores, peak_cores] = mean_and_peak(samples, CORES[0].1);
-        let [_, peak] = mean_and_peak(samples, BYTES[0].1);
+        let [_, peak] = mean_and_peak(samples, LINK[0].1);
+        let [_, files] = mean_and_peak(samples, FILES[0].1);
         let read = query.last.bytes.link as f64 / MEGABYTE;
         vec![
             (*name).to_owned(),
             format!("{:.2}", query.seconds),
-            format!("{cores:.2} cores"),
-            format!("{peak_cores:.2} cores"),
-            format!("{read:.1} MB"),
+            format!("{:.2}", samples.last().map_or(0.0, |it| it.at)),
+            format!("{cores:.2}"),
+            format!("{peak_cores:.2}"),
+            format!("{read:.1}"),
             format!("{:.1}", read / query.seconds),
             format!("{peak:.1}"),
+            format!("{files:.1}"),
         ]
     };
-    let mut rows: Vec<Vec<String>> = all.iter().map(row).collect();
-    rows.extend(SPARK.iter().filter(|it| it.query == query).map(|it| {
-        vec![
-            "published, Spark".to_owned(),
-            it.seconds.to_string(),
-            format!("{} %", it.cpu[0]),
-            format!("{} %", it.cpu[1]),
-            format!("{} GB", it.read),
-            format!("{} a drive", it.bandwidth[0]),
-            format!("{} a drive", it.bandwidth[1]),
-        ]
-    }));
     Table {
         title: format!(
-            "Query {query}: use of the client's CPU, and reading; the peak is that of the loopback device"
+            "Query {query} behind a link that is limited to {megabits} Mbit/s, or {:.2} MB/s, so that it takes long \
+             enough for samples; cores are the client's, and the peak of the link includes headers of packets",
+            f64::from(megabits) / 8.0
         ),
-        columns: vec!["", "seconds", "CPU, mean", "CPU, peak", "read", "MB/s, mean", "MB/s, peak"],
-        rows,
+        columns: vec![
+            "",
+            "seconds of the query",
+            "seconds of the command",
+            "cores busy, mean",
+            "cores busy, peak",
+            "MB over the link",
+            "MB/s of the link, mean",
+            "MB/s of the link, peak",
+            "MB/s from files, peak",
+        ],
+        rows: all.iter().map(row).collect(),
         provenance: Provenance::Measured,
     }
+}
+
+/// Returns the numbers of Table 2, whose units are others: percent of the CPU, and MB/s of each drive.
+fn published(query: usize) -> Option<Table> {
+    let spark = SPARK.iter().find(|it| it.query == query)?;
+    let row = [
+        spark.seconds,
+        spark.cpu[0],
+        spark.cpu[1],
+        spark.read,
+        spark.bandwidth[0],
+        spark.bandwidth[1],
+    ];
+    Some(Table {
+        title: format!("Query {query} in Spark, over 16 drives of a cluster"),
+        columns: vec![
+            "seconds",
+            "CPU, mean, %",
+            "CPU, peak, %",
+            "GB read",
+            "MB/s of a drive, mean",
+            "MB/s of a drive, peak",
+        ],
+        rows: vec![row.map(|it| it.to_string()).to_vec()],
+        provenance: Provenance::Published("ICPE 2020, Table 2".into()),
+    })
 }
 
 fn mean_and_peak(samples: &[UsageSample], of: Counter) -> [f64; 2] {

@@ -1,17 +1,20 @@
 //! §8 and §9: what a device would save that aggregates and joins, too, or that only decodes.
 //!
-//! Each device has a run of its own, so that small differences between devices are noise. With a device that has
-//! semi-joins, DataFusion's own filters from the keys of joins are off.
+//! The command measures a query anew for each device, so the estimates of devices differ by chance, too. Each device has
+//! three runs: the median counts, and a device is said to differ from the paper's only if the ranges of both are apart.
+//! All speed-ups are over the same time without a device. With a device that has semi-joins, DataFusion's own filters
+//! from the keys of joins are off, so the time of these runs is no time without a device.
 
 use sluicegate_costmodel::Provenance;
 use sluicegate_costmodel::storage::{Device, Formula, Setup, Slots, estimate};
 
 use super::fig4_5::example;
 use super::paper::SPARK;
-use super::ranking::{query, ranked};
-use super::tpcds::{RANKING, SETUP, WHAT_IF, offloading, ranking};
+use super::ranking::{Ranked, query, ranked};
+use super::tpcds::{SETUP_WORDS, WHAT_IF, offloading};
 use crate::chart::{Axis, Bar, Marks};
 use crate::experiment::Method;
+use crate::results::median;
 use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The other devices.
@@ -22,81 +25,170 @@ pub const EXPERIMENT: Experiment = Experiment {
     method: Method::Live { runs, evaluate },
 };
 
-/// The runs, each with the operations of its device and their name in tables.
-const DEVICES: [(&str, &str, &str); 3] = [
+/// The devices in the order of what they do: the runs, the operations, and the name in tables.
+const DEVICES: [(&str, &str, &str); 4] = [
     ("what if it decodes", "decode", "decode"),
+    ("what if it filters", "decode,filter", PAPER),
     ("what if it aggregates", "decode,filter,aggregate", "and aggregate"),
-    ("what if it joins", "decode,filter,semi-join,aggregate", "and semi-join"),
+    ("what if it joins", JOINING, "and semi-join"),
 ];
-/// The paper's device, in the order of what devices do.
+/// The paper's device.
 const PAPER: &str = "decode, filter";
+/// The operations of the device whose runs are without DataFusion's filters from the keys of joins.
+const JOINING: &str = "decode,filter,semi-join,aggregate";
+/// The runs of each device.
+const REPEATS: usize = 3;
 
+fn name(run: &str, repeat: usize) -> String {
+    if repeat == 0 { run.to_owned() } else { format!("{run}, run {}", repeat + 1) }
+}
+
+/// Each repetition runs all devices, so that the machine's drift affects all of them.
 fn runs(setting: &Setting) -> Vec<Run> {
     let numbers = SPARK.map(|it| it.query);
-    let mut runs = vec![ranking(setting)];
-    runs.extend(
-        DEVICES.map(|(name, operations, _)| offloading(name, setting, &numbers, operations)),
-    );
-    runs
+    (0..REPEATS)
+        .flat_map(|repeat| {
+            DEVICES.map(|(run, operations, _)| {
+                offloading(&name(run, repeat), setting, &numbers, operations)
+            })
+        })
+        .collect()
+}
+
+/// The speed-ups that the runs of a device give.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Speedup {
+    least: f64,
+    median: f64,
+    greatest: f64,
+}
+
+impl Speedup {
+    /// Returns those of runs with these times, over the time without a device.
+    fn of(before: f64, with_device: &[f64]) -> Self {
+        let all: Vec<f64> = with_device.iter().map(|seconds| before / seconds).collect();
+        Self {
+            least: all.iter().copied().fold(f64::INFINITY, f64::min),
+            median: median(&all),
+            greatest: all.iter().copied().fold(0.0, f64::max),
+        }
+    }
+
+    fn is_apart(&self, other: &Self) -> bool {
+        self.least > other.greatest || other.least > self.greatest
+    }
+
+    fn cell(&self) -> String {
+        format!("{:.2} ({:.2} to {:.2})", self.median, self.least, self.greatest)
+    }
+}
+
+/// A query with each device.
+struct Row {
+    query: usize,
+    /// The median of the seconds without a device.
+    before: f64,
+    /// In the order of [`DEVICES`].
+    speedups: Vec<Speedup>,
+    published: f64,
+}
+
+impl Row {
+    /// Returns the devices whose speed-ups are apart from those of the paper's device.
+    fn apart(&self) -> String {
+        let papers = DEVICES.iter().position(|it| it.2 == PAPER).unwrap_or_default();
+        let other = |(at, speedup): &(usize, &Speedup)| {
+            *at != papers && speedup.is_apart(&self.speedups[papers])
+        };
+        let apart: Vec<&str> =
+            self.speedups.iter().enumerate().filter(other).map(|(at, _)| DEVICES[at].2).collect();
+        if apart.is_empty() { "none".to_owned() } else { apart.join("; ") }
+    }
+}
+
+fn rows(results: &Results) -> Result<Vec<Row>, ResultsError> {
+    // The queries of each repetition of each device.
+    let mut devices: Vec<Vec<Vec<Ranked>>> = Vec::new();
+    for (run, ..) in DEVICES {
+        let repeats = (0..REPEATS).map(|repeat| ranked(results, &name(run, repeat)));
+        devices.push(repeats.collect::<Result<_, _>>()?);
+    }
+    let mut rows = Vec::new();
+    for paper in &SPARK {
+        let (mut before, mut with_device) = (Vec::new(), Vec::new());
+        for ((run, operations, _), repeats) in DEVICES.iter().zip(&devices) {
+            let mut seconds = Vec::new();
+            for queries in repeats {
+                let found = query(results, queries, paper.query, run)?;
+                seconds.push(found.estimated_s);
+                if *operations != JOINING {
+                    before.push(found.measured_s);
+                }
+            }
+            with_device.push(seconds);
+        }
+        let before = median(&before);
+        rows.push(Row {
+            query: paper.query,
+            before,
+            speedups: with_device.iter().map(|it| Speedup::of(before, it)).collect(),
+            published: paper.speedup,
+        });
+    }
+    Ok(rows)
 }
 
 fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
-    let mut columns = vec![(PAPER, RANKING, ranked(results, RANKING)?)];
-    for (run, _, name) in DEVICES {
-        columns.push((name, run, ranked(results, run)?));
-    }
-    // A device that only decodes does less than the paper's.
-    columns.swap(0, 1);
-    let mut rows = Vec::new();
-    for paper in &SPARK {
-        let mut speedups = Vec::new();
-        for (_, run, queries) in &columns {
-            speedups.push(query(results, queries, paper.query, run)?.speedup());
-        }
-        rows.push((paper, speedups));
-    }
-    let names: Vec<&str> = columns.iter().map(|it| it.0).collect();
-    let provenance = Provenance::Modelled(WHAT_IF.into());
+    let rows = rows(results)?;
+    let names = DEVICES.map(|it| it.2);
+    let provenance =
+        || Provenance::Modelled(format!("{WHAT_IF}, over measured times without a device").into());
     let mut outcome = Outcome::default();
     outcome.charts.push(Chart {
-        title: "Speed-up by what the device does".to_owned(),
+        title: "Speed-up by what the device does, medians of three runs, which differ by chance"
+            .to_owned(),
         x: Axis::linear("times as fast"),
         y: Axis::default(),
         marks: Marks::Bars {
             parts: names.iter().map(|&name| name.to_owned()).collect(),
             bars: rows
                 .iter()
-                .map(|(paper, speedups)| Bar {
-                    name: format!("Q{}", paper.query),
-                    lengths: speedups.clone(),
+                .map(|row| Bar {
+                    name: format!("Q{}", row.query),
+                    lengths: row.speedups.iter().map(|it| it.median).collect(),
                 })
                 .collect(),
             is_stacked: false,
         },
-        provenance: provenance.clone(),
+        provenance: provenance(),
     });
+    let columns = [
+        vec!["query", "seconds without a device"],
+        names.to_vec(),
+        vec!["apart from decode, filter", "published, decode and filter"],
+    ];
     outcome.tables.push(Table {
         title: format!(
-            "Speed-up by what a device does that needs {SETUP} to set up; each column is of a run of its own"
+            "Speed-up by what a device does that needs {SETUP_WORDS} to set up: median of three runs, least and greatest"
         ),
-        columns: [vec!["query"], names, vec!["published, decode and filter"]].concat(),
+        columns: columns.concat(),
         rows: rows
-            .into_iter()
-            .map(|(paper, speedups)| {
-                let mut row = vec![format!("Q{}", paper.query)];
-                row.extend(speedups.iter().map(|it| format!("{it:.2}")));
-                row.push(paper.speedup.to_string());
-                row
+            .iter()
+            .map(|row| {
+                let mut cells = vec![format!("Q{}", row.query), format!("{:.4}", row.before)];
+                cells.extend(row.speedups.iter().map(Speedup::cell));
+                cells.extend([row.apart(), row.published.to_string()]);
+                cells
             })
             .collect(),
-        provenance: provenance.clone(),
+        provenance: provenance(),
     });
     outcome.tables.push(Table {
         title: "The example of six stages, if what is beside scans in their stages aggregates"
             .to_owned(),
         columns: vec!["the device does", "seconds", "speed-up"],
         rows: of_example(),
-        provenance,
+        provenance: Provenance::Modelled(WHAT_IF.into()),
     });
     Ok(outcome)
 }
@@ -119,6 +211,37 @@ fn of_example() -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The runs with semi-joins are slower, because filters from the keys of joins are off. They are no time without a
+    /// device.
+    #[test]
+    fn devices_differ_only_if_their_runs_are_apart() {
+        let mut results = Results::default();
+        for (run, operations, _) in DEVICES {
+            for repeat in 0..REPEATS {
+                let by_chance = 0.1 * repeat as f64;
+                let (measured, estimated) = match operations {
+                    JOINING => (9.0, 2.05 + by_chance),
+                    "decode,filter,aggregate" => (4.0, 1.0 + by_chance),
+                    _ => (4.0, 2.0 + by_chance),
+                };
+                let queries = SPARK.map(|it| {
+                    serde_json::json!({"query": format!("Q{}", it.query), "scan_ratio": 0.5,
+                        "measured_s": measured, "estimated_s": estimated, "speedup": 1.0,
+                        "operators": {}, "tables": []})
+                });
+                let record = crate::Record {
+                    output: serde_json::Value::Array(queries.to_vec()),
+                    ..crate::Record::default()
+                };
+                results.insert(name(run, repeat), record);
+            }
+        }
+        let rows = rows(&results).unwrap();
+        assert_eq!((rows[0].query, rows[0].before), (9, 4.0));
+        assert_eq!(rows[0].speedups[0].cell(), "1.90 (1.82 to 2.00)");
+        assert_eq!(rows[0].apart(), "and aggregate");
+    }
 
     #[test]
     fn a_device_that_aggregates_saves_two_more_seconds_of_the_example() {
