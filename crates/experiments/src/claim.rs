@@ -87,7 +87,7 @@ pub enum Cause {
     OtherFiles,
     /// `more-pushdown`: the engine pushes down more than the paper's system.
     MorePushdown,
-    /// `more-resources`: our switch programs take more stages, rules or bits.
+    /// `more-resources`: our switch programs take more stages, rules or bits, or fewer.
     MoreResources,
     /// `protocol`: the protocol fails as the paper describes it.
     Protocol,
@@ -123,7 +123,7 @@ impl Cause {
             Self::OtherMachine => "client and store share a few cores",
             Self::OtherFiles => "other files",
             Self::MorePushdown => "the engine pushes down more",
-            Self::MoreResources => "our switch programs take more resources",
+            Self::MoreResources => "our switch programs take other resources",
             Self::Protocol => "the protocol as the text has it",
             Self::LostText => "the text lost or contradicts numbers",
             Self::NotPublished => "an input is not published",

@@ -9,6 +9,9 @@ use crate::{Chart, Results, ResultsError, Table};
 
 /// The parts of a completion time, in the order in which they follow each other.
 const PARTS: [&str; 5] = ["rules", "workers", "network", "master", "drain"];
+/// A remark on the figures of completion times.
+pub(super) const NO_TIMES: &str =
+    "The paper's text has no times of this figure, neither of Cheetah nor of Spark.";
 /// The least share of a bar that is drawn.
 const SEEN: f64 = 0.01;
 /// The greatest difference of points of lines that are drawn as one.
@@ -46,10 +49,7 @@ pub(super) fn table(figure: Figure, cases: &[Case]) -> Table {
     columns.extend(PARTS);
     columns.push("seconds");
     Table {
-        title: format!(
-            "Seconds of Figure {}; the paper's text has no times of this figure",
-            figure.number()
-        ),
+        title: format!("Seconds of Figure {}", figure.number()),
         columns,
         rows: cases.iter().map(row).collect(),
         provenance: provenance(),

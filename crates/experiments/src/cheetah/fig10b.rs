@@ -1,7 +1,7 @@
 //! Figure 10b: SKYLINE by the number of points that the switch keeps.
 
 use super::bigdata::{PAGES, bigdata};
-use super::sweep::{Point, Sweep, chart, of, points, pruned, table};
+use super::sweep::{OPTIMUM, Point, Sweep, chart, of, points, pruned, table};
 use crate::chart::Axis;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
@@ -88,5 +88,11 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     };
     draw(BOUNDED, &bounded);
     draw(HEAVY, &heavy);
+    outcome.remarks.push(OPTIMUM.to_owned());
+    outcome.remarks.push(
+        "SKYLINE keeps the points with the greatest product of coordinates (APH, by sums of logarithms from a table) or \
+         with the greatest sum (SUM)."
+            .to_owned(),
+    );
     Ok(outcome)
 }

@@ -3,7 +3,7 @@
 use sluicegate_pruning::theory::top_n::{Shape, exact_width, expected_pruned, paper_optimum};
 
 use super::bigdata::{VISITS, bigdata};
-use super::sweep::{Point, Sweep, chart, grouped, of, points, pruned, table};
+use super::sweep::{OPTIMUM, Point, Sweep, chart, grouped, of, points, pruned, table};
 use crate::chart::Axis;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
@@ -113,6 +113,7 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     outcome.tables.push(table("The 250 greatest revenues of the visits", &all));
     let x = Axis::linear("columns, or cutoffs of the deterministic algorithm");
     outcome.charts.push(chart(EXPERIMENT.title, x, &all, |it| it.value));
+    outcome.remarks.push(OPTIMUM.to_owned());
     Ok(outcome)
 }
 

@@ -1,7 +1,7 @@
 //! Figure 10d: GROUP BY by its tables.
 
 use super::bigdata::{VISITS, bigdata};
-use super::sweep::{Sweep, chart, grouped, points, pruned, table};
+use super::sweep::{OPTIMUM, Sweep, chart, grouped, points, pruned, table};
 use crate::chart::Axis;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
@@ -55,5 +55,6 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
     }
     outcome.tables.push(table("MAX(adRevenue) of the visits by userAgent", &all));
     outcome.charts.push(chart(EXPERIMENT.title, Axis::linear("columns w"), &all, |it| it.value));
+    outcome.remarks.push(OPTIMUM.to_owned());
     Ok(outcome)
 }

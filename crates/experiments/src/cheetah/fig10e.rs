@@ -1,7 +1,7 @@
 //! Figure 10e: JOIN by the size of its filter.
 
 use super::bigdata::{file, join_scale, joined};
-use super::sweep::{Point, Sweep, chart, of, percent, points, table};
+use super::sweep::{OPTIMUM, Point, Sweep, chart, of, percent, points, table};
 use crate::chart::Axis;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
@@ -133,6 +133,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     outcome.tables.push(table(title, &all));
     let x = Axis::logarithmic("MiB of the filter, for tables of the paper's size");
     outcome.charts.push(chart(EXPERIMENT.title, x, &all, |it| mebibytes(it, setting)));
+    outcome.remarks.push(OPTIMUM.to_owned());
     Ok(outcome)
 }
 

@@ -2,7 +2,7 @@
 
 use sluicegate_costmodel::completion::Figure;
 
-use super::completion::{cases, lines, table};
+use super::completion::{NO_TIMES, cases, lines, table};
 use crate::chart::Axis;
 use crate::experiment::Method;
 use crate::{Experiment, Outcome};
@@ -29,6 +29,7 @@ fn outcome(figure: Figure, x: Axis) -> Outcome {
     Outcome {
         tables: vec![table(figure, &cases)],
         charts: vec![lines(&title, x, &cases)],
+        remarks: vec![NO_TIMES.to_owned()],
         ..Outcome::default()
     }
 }

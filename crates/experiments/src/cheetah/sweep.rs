@@ -125,6 +125,10 @@ pub(super) fn grouped(number: u64) -> String {
     grouped
 }
 
+/// A remark on sweeps.
+pub(super) const OPTIMUM: &str =
+    "The optimum forwards only the entries that can change the answer. The others are superfluous.";
+
 /// Returns the points as a table. The optimum forwards only entries that can change the answer.
 pub(super) fn table(title: impl Into<String>, points: &[Point]) -> Table {
     let ends = |point: &Point| match (point.low, point.high) {

@@ -33,6 +33,11 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     outcome.tables.push(operators(&pairs));
     outcome.charts.push(bars(&pairs));
     outcome.charts.push(scatter(&all));
+    outcome.remarks.push(REPEATED.to_owned());
+    outcome.remarks.push(
+        "A speed-up below 1 means that the set-up of the device takes longer than the scans."
+            .to_owned(),
+    );
     Ok(outcome)
 }
 
@@ -174,7 +179,7 @@ fn bars(pairs: &[(&Spark, &Ranked)]) -> Chart {
 fn scatter(all: &[Ranked]) -> Chart {
     let finite = all.iter().filter(|it| it.speedup().is_finite());
     Chart {
-        title: format!("Estimated speed-up of each query by its Scan Ratio; {REPEATED}"),
+        title: "Estimated speed-up of each query by its Scan Ratio".to_owned(),
         x: Axis::linear("Scan Ratio, %"),
         y: Axis::logarithmic("times as fast with the device"),
         marks: Marks::Points(vec![PointSeries {

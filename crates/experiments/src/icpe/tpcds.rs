@@ -91,7 +91,7 @@ pub(super) fn all_numbers(setting: &Setting) -> Vec<usize> {
 pub(super) const ALL_QUERIES: &str = "all queries";
 /// How often the queries of [`all_queries`] and [`ranking`] run.
 pub(super) const REPEATED: &str =
-    "each query ran once, those of Tables 2 and 3 five times (median)";
+    "Each query runs once. The queries of Tables 2 and 3 run five times, and the median counts.";
 
 /// Runs all queries once.
 pub(super) fn all_queries(setting: &Setting) -> Run {

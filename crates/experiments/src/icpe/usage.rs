@@ -98,6 +98,13 @@ pub(super) fn outcome(query: usize, setting: &Setting, all: &[Used<'_>]) -> Outc
             ),
         ],
         tables: [summary(query, megabits, all)].into_iter().chain(published(query)).collect(),
+        remarks: vec![format!(
+            "The link is limited to {megabits} Mbit/s, or {:.2} MB/s, so that the query takes long enough for samples. In \
+             Table 2 the link is not limited. The charts begin with the start of the command, which also starts the \
+             program and defines the tables. The bytes over the link include headers, and the store reads its files \
+             faster than the link sends them.",
+            f64::from(megabits) / 8.0
+        )],
         ..Outcome::default()
     }
 }
@@ -122,11 +129,7 @@ fn summary(query: usize, megabits: u32, all: &[Used<'_>]) -> Table {
         ]
     };
     Table {
-        title: format!(
-            "Query {query} behind a link that is limited to {megabits} Mbit/s, or {:.2} MB/s, so that it takes long \
-             enough for samples; cores are the client's, and the peak of the link includes headers of packets",
-            f64::from(megabits) / 8.0
-        ),
+        title: format!("Query {query} behind a link of {megabits} Mbit/s"),
         columns: vec![
             "",
             "seconds of the query",
