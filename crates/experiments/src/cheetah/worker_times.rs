@@ -101,13 +101,13 @@ pub(super) struct Compared {
     pub(super) cheetah: [f64; 2],
 }
 
-/// Returns the least seconds of the queries of a run: those over text, then those over loaded tables.
+/// Returns the median seconds of the queries of a run: those over text, then those over loaded tables.
 fn seconds(results: &Results, run: &str) -> Result<[Vec<f64>; 2], ResultsError> {
     let all = results.queries(run)?;
     let mut all: Vec<f64> = all
         .iter()
         .filter(|it| it.last.statement.starts_with("SELECT"))
-        .map(|it| it.all_seconds.iter().copied().fold(f64::INFINITY, f64::min))
+        .map(|it| it.seconds)
         .collect();
     let later = all.split_off(all.len() / 2);
     Ok([all, later])
