@@ -136,7 +136,7 @@ fn decide_limits(outcome: &mut Outcome) {
         "{stages} stages, {} comparisons, {:.0} MB, {} TCAM entries",
         paper.stateful_alus,
         bytes as f64 / 1e6,
-        grouped(entries as u64)
+        grouped(entries)
     );
     let holds = (12..=60).contains(&stages)
         && paper.stateful_alus == 10

@@ -174,8 +174,8 @@ fn decide_partitions(outcome: &mut Outcome, partitions: &[Compared]) {
     let holds = partitions.len() == SCALED.len() * PARTITIONS.len() && least > 1.0 && spread <= 1.5;
     outcome.decide("C25", worded((least, spread)), holds);
     outcome.note(format!(
-        "of later runs of DISTINCT and GROUP BY with 20, 10 and 5 workers, as in the paper. Our workers read columns in \
-         memory. Compared with first runs, which parse text, Cheetah is {}",
+        "the factors are of later runs of DISTINCT and GROUP BY with 20, 10 and 5 workers, as in the paper. Our workers \
+         read columns in memory. Compared with first runs, which parse text, Cheetah is {}",
         worded(factors(first))
     ));
 }
