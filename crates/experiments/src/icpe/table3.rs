@@ -92,12 +92,25 @@ impl Found<'_> {
             "query 44 runs {q44:.2} times as fast. Its scans keep {rows} % of the rows of store_sales at scale factor \
              {scale}, which has few stores, and 0.13 % in the paper"
         )];
-        if least != 72 {
-            let q72 = self.q72.speedup();
+        if PRESTO.iter().all(|it| it.query != greatest) {
+            reasons.push(format!("The paper's Table 3 does not have query {greatest}"));
+        }
+        let q72 = self.q72.speedup();
+        if q72 > NONE {
             reasons.push(format!(
                 "Query 72 runs {q72:.2} times as fast, because its joins have few rows"
             ));
         }
+        let slower = |it: &&ModelRun| it.speedup() < 1.0 / NONE;
+        reasons.extend(self.all.iter().filter(slower).map(|it| {
+            let plan = if it.same_plan == Some(true) { ", with the same plan" } else { "" };
+            format!(
+                "Query {} takes {} s over model tables and {} s over its tables{plan}",
+                it.number(),
+                optional(it.model_s, 3),
+                optional(it.original_s, 3),
+            )
+        }));
         outcome.note(reasons.join(". "));
     }
 
