@@ -66,7 +66,7 @@ fn decide(outcome: &mut Outcome, setting: &Setting, pairs: &[(&Spark, &Ranked)],
     });
     outcome.note(format!(
         "{rest}All {} queries here have speed-ups from {little:.2} (query {least}) to {most:.2} times (query \
-         {greatest}). In this evaluation {}",
+         {greatest}). For these estimates, {}",
         finite.len(),
         setup(pairs),
     ));
