@@ -8,7 +8,7 @@ use super::headlines::{About, HEADLINES, Headline, PAPERS};
 use super::paper::place;
 use super::{Report, ReportInput, ReportedExperiment};
 use crate::chart::{Chart, Marks, svg};
-use crate::{ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Experiment, Table};
+use crate::{Cause, ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Experiment, Table};
 
 /// The chart of the README: the experiment, and the names of its two series.
 const PICTURE: (&str, &str, [&str; 2]) =
@@ -76,6 +76,14 @@ fn index(report: &Report<'_>) -> String {
     line(
         &mut page,
         format_args!(
+            "{} of those that hold do so by construction: their number is an input, or a constant of the model is fitted \
+             to it.",
+            counts.by_construction()
+        ),
+    );
+    line(
+        &mut page,
+        format_args!(
             "{} depend on hardware or software that we do not have. Their published numbers are quoted, and they have no verdict.",
             counts.of(ClaimState::External)
         ),
@@ -87,17 +95,21 @@ fn index(report: &Report<'_>) -> String {
             format_args!("{one} are undecided, because their experiments did not run."),
         ),
     }
-    page.push_str("\n| paper | claims | hold | differ | external | undecided |\n|---|---:|---:|---:|---:|---:|\n");
+    page.push_str(
+        "\n| paper | claims | hold | of these by construction | differ | external | undecided |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
     for about in &PAPERS {
         let of: ClaimCounts = report.of(about.paper).collect();
         let [holds, differs, external, undecided] = ClaimState::ALL.map(|state| of.of(state));
         line(
             &mut page,
             format_args!(
-                "| [{}]({}.md) | {} | {holds} | {differs} | {external} | {undecided} |",
+                "| [{}]({}.md) | {} | {holds} | {} | {differs} | {external} | {undecided} |",
                 about.name,
                 about.page,
-                of.total()
+                of.total(),
+                of.by_construction()
             ),
         );
     }
@@ -162,14 +174,15 @@ fn facts(page: &mut String, input: &ReportInput) {
 }
 
 const METHOD: &str = "\
-The rule of each claim was written down before its experiment ran; `sluice reproduce --claims` prints the rules. A claim
-holds if its rule is satisfied. Each claim that differs has a reason.
+A claim holds if its rule is satisfied; `sluice reproduce --claims` prints the rules. Each claim that differs has a cause
+and a reason.
 
-- **counted**: bytes, requests, rows and formulas. They are the same on every machine.
+- **counted**: bytes, requests, rows, formulas, and simulations of switches with a fixed seed. They are the same on every
+  machine.
 - **measured**: times of the machine above. They are compared with each other, not with the seconds of the papers.
 - **modelled**: predictions for the hardware of the paper.
 - **external**: claims about other hardware or software.
-- **restored**: the text of the paper that we have lost the number. It was derived again from the paper's examples.
+- **restored**: our text of the paper does not contain the number. We derived it from the paper's worked examples.
 
 [Reproduce experiments](../howto/reproduce.md) has the commands. [The three papers](../explanation/papers.md) maps each
 mechanism to its source.
@@ -196,7 +209,11 @@ fn paper(report: &Report<'_>, about: &About) -> String {
                 published(verdict),
                 found(verdict),
                 claim.class.name(),
-                verdict.state.name()
+                if verdict.is_by_construction() {
+                    "holds by construction"
+                } else {
+                    verdict.state.name()
+                }
             ),
         );
     }
@@ -206,24 +223,32 @@ fn paper(report: &Report<'_>, about: &About) -> String {
     page
 }
 
+/// Lists the claims that differ by the cause of the difference.
 fn differing(page: &mut String, report: &Report<'_>, about: &About) {
-    let mut all = report.of(about.paper).filter(|it| it.state == ClaimState::Differs).peekable();
-    if all.peek().is_none() {
+    let all = || report.of(about.paper).filter(|it| it.state == ClaimState::Differs);
+    if all().next().is_none() {
         return;
     }
-    page.push_str("\n## What differs, and why\n\n");
-    for verdict in all {
-        line(
-            page,
-            format_args!(
-                "- **{}** {} Paper: {}. Ours: {}. Reason: {}.",
-                verdict.claim.id,
-                escaped(&verdict.claim.text),
-                published(verdict),
-                found(verdict),
-                escaped(verdict.note.unwrap_or("unknown").trim_end_matches('.'))
-            ),
-        );
+    page.push_str("\n## What differs, and why\n");
+    for cause in Cause::ALL.into_iter().map(Some).chain([None]) {
+        let mut of_cause = all().filter(|it| it.claim.cause == cause).peekable();
+        if of_cause.peek().is_none() {
+            continue;
+        }
+        line(page, format_args!("\n### Cause: {}\n", cause.map_or("other", Cause::name)));
+        for verdict in of_cause {
+            line(
+                page,
+                format_args!(
+                    "- **{}** {} Paper: {}. Ours: {}. Reason: {}.",
+                    verdict.claim.id,
+                    escaped(&verdict.claim.text),
+                    published(verdict),
+                    found(verdict),
+                    escaped(verdict.note.unwrap_or("unknown").trim_end_matches('.'))
+                ),
+            );
+        }
     }
 }
 
