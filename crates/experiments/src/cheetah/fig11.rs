@@ -117,7 +117,7 @@ fn evaluate(
     }
     let holds = falls(&towards);
     let mut outcome = Outcome::default();
-    outcome.decide(claim, format!("{} to {}", percent(ends[0]), percent(ends[1])), holds);
+    outcome.decide(claim, format!("forwards {} to {}", percent(ends[0]), percent(ends[1])), holds);
     if !holds {
         let all: Vec<String> = shares.iter().map(|share| percent(*share)).collect();
         outcome.note(format!("the shares are not ordered: {}", all.join(", ")));
@@ -144,7 +144,7 @@ fn evaluate_skyline(results: &Results) -> Result<Outcome, ResultsError> {
         let all = points(results, &[rank])?;
         let shares: Vec<f64> = of(&all, APH).map(|point| point.forwarded).collect();
         let ends = [shares.first(), shares.last()].map(|it| it.copied().unwrap_or(f64::NAN));
-        found.push(format!("{} to {} of {rank}", percent(ends[0]), percent(ends[1])));
+        found.push(format!("forwards {} to {} of {rank}", percent(ends[0]), percent(ends[1])));
         if !falls(&shares) {
             holds = false;
             let all: Vec<String> = shares.iter().map(|share| percent(*share)).collect();

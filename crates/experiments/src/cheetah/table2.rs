@@ -144,7 +144,7 @@ fn decide_limits(outcome: &mut Outcome) {
         && (100_000..=300_000).contains(&entries);
     outcome.decide("C03", found, holds);
     outcome.note(
-        "the target `paper` is written down from the paper's text, so the numbers agree by construction: 60 stages and \
+        "the target paper is written down from the paper's text, so the numbers agree by construction: 60 stages and \
          300,000 entries are its upper ends. The bytes that a switch reads of a packet are no limit of the model",
     );
 }

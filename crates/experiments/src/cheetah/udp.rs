@@ -43,7 +43,7 @@ impl Counts {
 
 const LOSSES: &str = "Each link loses 1 % of its packets in each direction, acknowledgements included. An entry that is \
     pruned crosses two links, from its worker to the switch and back. An entry that is forwarded crosses four: to the \
-    switch, on to the master, and back. `packets over links` counts all of these, with retransmissions.";
+    switch, on to the master, and back. The column packets over links counts all of these, with retransmissions.";
 
 /// The algorithms, with arguments of their own.
 const QUERIES: [(&str, &[&str]); 4] = [

@@ -93,7 +93,7 @@ fn chart<const QUERY: usize>(stages: &Stages) -> Chart {
             ("measured", &scaled(&stages.measured)),
             ("estimated", &scaled(&stages.estimated)),
         )),
-        provenance: Provenance::Modelled("icpe-2020; bars named `measured` are measured".into()),
+        provenance: Provenance::Modelled("icpe-2020; bars named measured are measured".into()),
     }
 }
 
