@@ -19,6 +19,7 @@ mod connections;
 mod counting;
 mod csv_options;
 mod damage;
+mod delta;
 mod demo;
 mod dml;
 mod edges;

@@ -21,6 +21,7 @@ use object_store::path::Path;
 
 use crate::catalog::declared_headers::{check_headers, without_header};
 use crate::catalog::declared_names;
+use crate::catalog::delta;
 use crate::catalog::files_table::FilesTable;
 use crate::catalog::formats::S3Format;
 use crate::catalog::listing_filter::ListingFilter;
@@ -44,7 +45,7 @@ pub struct ExternalTables {
 }
 
 /// The kinds of tables, as STORED AS names them.
-pub const KINDS: [&str; 5] = ["CSV", "JSON", "JSONL", "NDJSON", "PARQUET"];
+pub const KINDS: [&str; 6] = ["CSV", "DELTA", "JSON", "JSONL", "NDJSON", "PARQUET"];
 
 #[async_trait]
 impl TableProviderFactory for ExternalTables {
@@ -57,6 +58,9 @@ impl TableProviderFactory for ExternalTables {
             return plan_err!("LOCATION is empty");
         }
         command.locations.iter().try_for_each(|location| check_readable(location))?;
+        if command.file_type.eq_ignore_ascii_case(delta::KIND) {
+            return delta::declared(state, command).await;
+        }
         let buckets: Vec<_> = command.locations.iter().map(|url| of_bucket(url)).collect();
         if buckets.iter().any(Option::is_some) {
             let whole = buckets.into_iter().zip(command.locations.clone());

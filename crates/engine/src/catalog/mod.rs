@@ -5,7 +5,7 @@
 //! 1. [`url_tables`]: tables named by a URL or path. [`locations`] and [`folder_names`] resolve what users write.
 //! 2. [`external_tables`]: declared tables. [`declared_headers`] and [`declared_names`] match their columns to the
 //!    files, and [`option_names`] and [`option_values`] check their options.
-//! 3. [`table_functions`]: `read_csv`, `read_json`, `read_parquet`, `glob`.
+//! 3. [`table_functions`]: `read_csv`, `read_json`, `read_parquet`, `delta_scan`, `glob`. [`delta`]: Delta tables.
 //! 4. [`files_table`]: the table provider. [`listing_filter`] and [`file_variants`] select its objects, and
 //!    [`table_columns`] and [`partitions`] define its columns.
 //! 5. [`formats`]: DataFusion's file formats with our statistics.
@@ -15,6 +15,7 @@
 pub(crate) mod arrow_format;
 pub(crate) mod declared_headers;
 pub(crate) mod declared_names;
+pub(crate) mod delta;
 pub mod external_tables;
 pub(crate) mod file_variants;
 pub(crate) mod files_table;

@@ -22,6 +22,7 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt};
 use url::Url;
 
+use crate::catalog::delta;
 use crate::catalog::external_tables::{
     SUBFOLDERS, TextColumnsTable, as_text, in_subfolders, without_bytes,
 };
@@ -81,6 +82,10 @@ impl UrlTableFactory for UrlTables {
                 let location = existing_location(&self.state()?, &at_home(&url)?).await?;
                 return Ok(Some(Arc::new(GlobTable::new(location))));
             }
+            Some(Call::Read(read)) if read.format == "delta" => {
+                let version = read.options.get(delta::VERSION).map(String::as_str);
+                return Ok(Some(delta::table(&self.state()?, &read.url, version).await?));
+            }
             Some(Call::Read(read)) => {
                 return Ok(Some(self.table(&at_home(&read.url)?, Some(&read)).await?));
             }
@@ -132,6 +137,15 @@ impl UrlTables {
             .await?;
         // Local folders are listed in no particular order.
         there.sort_by(|one, other| one.location.cmp(&other.location));
+        if !is_glob && delta::is_table(&location, &there) {
+            let Some(read) = read else { return delta::table(&state, url, None).await };
+            let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+            notes.add(format!(
+                "{url} is a Delta table: delta_scan('{url}') reads its current version, and read_{} any files in its \
+                 folder, also deleted ones",
+                read.format
+            ));
+        }
         let is_folder = |object: &ObjectMeta| object.location != *location.prefix();
         if !location.is_collection() && !there.is_empty() && there.iter().all(is_folder) {
             return Box::pin(self.table_of(&format!("{url}/"), read, part)).await;

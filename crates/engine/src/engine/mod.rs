@@ -42,6 +42,7 @@ use datafusion::prelude::SessionContext;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 
+use crate::catalog::delta::DeltaVersions;
 use crate::catalog::listing_filter::{PatternCaches, with_own_listings};
 use crate::catalog::option_values;
 use crate::catalog::url_tables::UrlTables;
@@ -202,7 +203,10 @@ impl Engine {
             .with_runtime_env(Arc::new(runtime));
         let mut config = builder.config().take().unwrap_or_default();
         journal.keep(config.options_mut());
-        let builder = builder.with_config(config.with_extension(Arc::clone(counters)));
+        let config = config
+            .with_extension(Arc::clone(counters))
+            .with_extension(Arc::<DeltaVersions>::default());
+        let builder = builder.with_config(config);
         Ok(UrlTables::enable(builder, &self.catalogs))
     }
 

@@ -6,7 +6,7 @@
 //! 2. [`snapshot`]: the statement and the filters of one open of a file. [`opener`] reads the file and falls back to
 //!    GET.
 //! 3. [`get`]: the same rows with GET, and [`read_ahead`] for Parquet. [`stored_types`] checks the types in Parquet files, and [`output_exprs`]
-//!    rewrites expressions over the output of a scan.
+//!    rewrites expressions over the output of a scan. [`deleted_rows`] are skipped.
 //! 4. [`adaptive`]: a scan that may change from GET to Select at run time. [`estimator`] supplies its predictions.
 //! 5. [`keys`]: keys of joins that reach a scan while it runs. [`rerun`] lets a scan run a second time.
 //!
@@ -14,6 +14,7 @@
 //! rules.
 
 pub(crate) mod adaptive;
+pub(crate) mod deleted_rows;
 pub(crate) mod estimator;
 pub(crate) mod get;
 pub mod keys;

@@ -12,7 +12,7 @@ mod types;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::datatypes::{DataType, Field, FieldRef, SchemaRef};
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, ColumnStatistics, Result, ScalarValue, Statistics};
@@ -109,17 +109,10 @@ impl Partitions {
         let schema = Arc::clone(config.file_source().table_schema().table_schema());
         let groups = config.file_groups.iter().map(|group| {
             let files = group.iter().map(|file| self.typed_file(file));
-            let group = FileGroup::new(files.collect::<Result<Vec<_>>>()?);
-            if !collected {
-                return Ok(group);
-            }
-            let known = group.iter().filter_map(|file| file.statistics.as_deref());
-            let known = Statistics::try_merge_iter(known, &schema)?;
-            Ok(group.with_statistics(Arc::new(known)))
+            Ok(FileGroup::new(files.collect::<Result<Vec<_>>>()?))
         });
         let groups = groups.collect::<Result<Vec<_>>>()?;
-        let all = groups.iter().filter_map(|group| group.file_statistics(None));
-        let all = Statistics::try_merge_iter(all, &schema)?;
+        let (groups, all) = with_merged_statistics(groups, &schema, collected)?;
         let all = if is_inexact { all.to_inexact() } else { all };
         let config = FileScanConfigBuilder::from(config).with_file_groups(groups);
         Ok(config.with_statistics(all).build())
@@ -160,6 +153,30 @@ impl Partitions {
         file.statistics = Some(Arc::new(known));
         Ok(file)
     }
+}
+
+/// Returns the groups with the statistics of their files, unless none are `collected`, and those of all groups.
+///
+/// # Errors
+///
+/// If the statistics of two files have different columns.
+pub(crate) fn with_merged_statistics(
+    groups: Vec<FileGroup>,
+    schema: &SchemaRef,
+    collected: bool,
+) -> Result<(Vec<FileGroup>, Statistics)> {
+    let merged = groups.into_iter().map(|group| {
+        if !collected {
+            return Ok(group);
+        }
+        let known = group.iter().filter_map(|file| file.statistics.as_deref());
+        let known = Statistics::try_merge_iter(known, schema)?;
+        Ok(group.with_statistics(Arc::new(known)))
+    });
+    let groups = merged.collect::<Result<Vec<_>>>()?;
+    let all = groups.iter().filter_map(|group| group.file_statistics(None));
+    let all = Statistics::try_merge_iter(all, schema)?;
+    Ok((groups, all))
 }
 
 /// Returns the statistics of a column that has the same value in this many rows.

@@ -1,4 +1,4 @@
-//! Table functions about objects: `read_csv`, `read_json`, `read_parquet` (`read`) and `glob`.
+//! Table functions about objects: `read_csv`, `read_json`, `read_parquet`, `delta_scan` (`read`) and `glob`.
 //!
 //! DataFusion's table functions cannot wait for a store. The text of a call therefore becomes the name of a table,
 //! which is looked up like a URL (`UrlTables`).
@@ -21,7 +21,7 @@ pub use self::read::arguments;
 pub(crate) use self::read::{Read, option_of_argument, tab};
 
 /// The names of the functions.
-pub const NAMES: [&str; 4] = ["read_csv", "read_json", "read_parquet", "glob"];
+pub const NAMES: [&str; 5] = ["read_csv", "read_json", "read_parquet", "delta_scan", "glob"];
 
 /// Replaces calls of the functions in a statement by names of tables.
 pub(crate) fn name_calls(statement: &mut impl WalkMut) {

@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, UnaryOperator, Value,
 };
 
+use crate::catalog::delta;
 use crate::catalog::option_names::once;
 use crate::catalog::option_values;
 use crate::context::error::{ErrorKind, UserError, are_similar};
@@ -16,7 +17,7 @@ use crate::context::error::{ErrorKind, UserError, are_similar};
 pub(crate) struct Read {
     /// The URL of the objects.
     pub(crate) url: String,
-    /// The format: `csv`, `json` or `parquet`.
+    /// The format: `csv`, `json`, `parquet` or `delta`.
     pub(crate) format: &'static str,
     /// The options of the format in the call.
     pub(crate) options: BTreeMap<String, String>,
@@ -50,11 +51,14 @@ const JSON: [(&[&str], &str); 3] = [
     (&["newline_delimited"], "format.newline_delimited"),
 ];
 
+const DELTA_SCAN: [(&[&str], &str); 1] = [(&["version"], delta::VERSION)];
+
 /// Returns the format that a function reads, and its arguments.
 fn known(function: &str) -> (&'static str, Arguments) {
     match function {
         "read_csv" => ("csv", &CSV),
         "read_json" => ("json", &JSON),
+        "delta_scan" => ("delta", &DELTA_SCAN),
         _ => ("parquet", &[]),
     }
 }

@@ -18,6 +18,7 @@ use prost::Message;
 
 use super::adaptive_scan::SelectAlternativeMessage;
 use super::{Decoder, Encoder};
+use crate::scan::deleted_rows::{selected, selection_of, with_selection};
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::options::Recoding;
 use crate::text::csv::values::SampledTypes;
@@ -79,6 +80,9 @@ struct VersionMessage {
     /// True if the file's header is compared with that of the scan.
     #[prost(bool, tag = "3")]
     is_compared: bool,
+    /// The numbers of rows that are read and skipped in turn; empty if all are read.
+    #[prost(uint64, repeated, tag = "4")]
+    rows: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, prost::Enumeration)]
@@ -101,6 +105,7 @@ impl Encoder<'_> {
                 e_tag: meta.e_tag.clone(),
                 version: meta.version.clone(),
                 is_compared: file.extension::<ExpectedHeader>().is_some(),
+                rows: selection_of(file),
             }
         });
         let versions = versions.collect();
@@ -166,6 +171,9 @@ impl Decoder<'_> {
             for (file, version) in files.iter_mut().zip(versions.by_ref()) {
                 file.object_meta.e_tag.clone_from(&version.e_tag);
                 file.object_meta.version.clone_from(&version.version);
+                if !version.rows.is_empty() {
+                    *file = with_selection(file.clone(), selected(&version.rows));
+                }
             }
             FileGroup::new(files)
         };

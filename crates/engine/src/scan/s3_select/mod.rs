@@ -12,7 +12,9 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource,
+};
 use datafusion::datasource::projection::SplitProjection;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::PhysicalExpr;
@@ -28,6 +30,7 @@ use crate::pushdown::dynamic_filters::DynamicFilter;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::predicate::Translator;
 use crate::pushdown::statement::{Statement, is_sendable, is_sent_in_arrow};
+use crate::scan::deleted_rows::has_deleted_rows;
 use crate::scan::get::GetScan;
 use crate::store::endpoint::Endpoint;
 use sluicegate_guards::sql_types::sql_type;
@@ -145,6 +148,12 @@ impl S3SelectSource {
         }
         let format = TableFormat::from_scan(config)
             .ok_or("S3 Select reads files of this kind differently")?;
+        if config.file_groups.iter().flat_map(FileGroup::iter).any(has_deleted_rows) {
+            return Err(
+                "S3 Select would also return the rows that the Delta table deletes in these files"
+                    .into(),
+            );
+        }
         let is_document = matches!(format.input.format, InputFormat::Json(JsonType::Document));
         let counted = endpoint.profile().exactness(
             DataFormat::JsonDocument,
