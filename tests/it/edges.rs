@@ -23,7 +23,10 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("sluicegate-distributed", &["engine"]),
-    ("sluicegate-engine", &["client", "costmodel", "delta", "guards", "index", "pruning", "s3select"]),
+    (
+        "sluicegate-engine",
+        &["client", "costmodel", "delta", "guards", "index", "pruning", "s3select"],
+    ),
     ("sluicegate-experiments", &["costmodel", "pruning", "workloads"]),
     ("sluicegate-delta", &[]),
     ("sluicegate-guards", &[]),
