@@ -19,8 +19,8 @@ def rows(draw, count, columns):
     """A table of `count` rows."""
     made = {
         "id": pa.array([draw.randrange(1000) for _ in range(count)], pa.int64()),
-        "label": pa.array([draw.choice(["x", "", None, "ü,\"q", f"n{draw.randrange(9)}"]) for _ in range(count)]),
-        "region": pa.array([draw.choice(REGIONS) for _ in range(count)]),
+        "label": pa.array([draw.choice(["x", "", None, "ü,\"q", f"n{draw.randrange(9)}"]) for _ in range(count)], pa.string()),
+        "region": pa.array([draw.choice(REGIONS) for _ in range(count)], pa.string()),
         "part": pa.array([draw.choice([None, 0, 1, -3]) for _ in range(count)], pa.int32()),
         "price": pa.array([draw.choice([None, 0.5, 1.25, -2.0]) for _ in range(count)], pa.float64()),
     }

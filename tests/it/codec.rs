@@ -80,7 +80,7 @@ pub(crate) fn comes_back(
 }
 
 /// Checks that the plan of a statement and its decoded copy return the same rows or the same error.
-async fn round_trip(engine: &Engine, sql: &str) {
+pub(crate) async fn round_trip(engine: &Engine, sql: &str) {
     let context = engine.context().task_ctx();
     let plan = plan(engine, sql).await;
     let back = comes_back(&plan, &context, sql).unwrap();

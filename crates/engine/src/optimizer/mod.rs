@@ -12,6 +12,7 @@
 //! | [`FloatBounds`] | next | Parquet scans have all conditions that they may skip rows by |
 //! | [`ReadAhead`] | next | Parquet scans are known, and have all conditions |
 //! | [`ClearNames`] | around each `FilterPushdown` | that rule finds columns by name, which may be ambiguous |
+//! | [`DeletedRows`] | after DataFusion's | its rules find their own scans until then |
 //! | [`StagedWrites`] | last | it only wraps writes, and no rule may put anything between the two |
 //!
 //! Read `choose.rs` first. An operator with a choice has a line there and a file that offers its strategies:
@@ -27,6 +28,7 @@ mod aggregate;
 mod choose;
 mod clear_names;
 mod declared_sizes;
+mod deleted_rows;
 mod equal_keys;
 mod float_bounds;
 mod group_by;
@@ -55,6 +57,7 @@ use sluicegate_guards::projection_pushdown;
 pub(crate) use self::choose::Choose;
 pub(crate) use self::clear_names::ClearNames;
 pub(crate) use self::declared_sizes::ApplyDeclaredSizes;
+pub(crate) use self::deleted_rows::DeletedRows;
 pub(crate) use self::float_bounds::FloatBounds;
 pub(crate) use self::join_keys::JoinKeys;
 pub(crate) use self::prune_files::PruneFiles;
@@ -105,6 +108,7 @@ pub(crate) fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     rules.splice(at + 1..at + 1, after);
     rules.insert(at, Arc::new(ClearNames::Add));
     rules.insert(0, Arc::new(ApplyDeclaredSizes));
+    rules.push(Arc::new(DeletedRows));
     rules.push(Arc::new(StagedWrites));
     Ok(rules)
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use object_store::path::Path;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
@@ -65,6 +66,11 @@ pub(crate) fn selected(lengths: &[u64]) -> RowSelection {
         _ => RowSelector::skip(*length as usize),
     });
     selectors.collect::<Vec<_>>().into()
+}
+
+/// Returns whether some rows of a scan's files are deleted.
+pub(crate) fn reads_kept_rows(scan: &FileScanConfig) -> bool {
+    scan.file_groups.iter().flat_map(FileGroup::iter).any(has_deleted_rows)
 }
 
 /// Returns whether some rows of the file are deleted.

@@ -8,7 +8,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, Statistics, internal_datafusion_err};
 use datafusion::datasource::physical_plan::{
-    FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+    FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
 };
 use datafusion::datasource::projection::ProjectionOpener;
 use datafusion::datasource::source::{DataSource, DataSourceExec, OpenArgs};
@@ -37,7 +37,8 @@ use crate::store::metrics::NodeMetrics;
 use crate::store::query_counters::QueryCounters;
 use crate::text::located_errors::conforming_opener;
 
-/// The files of a scan with an `S3SelectSource`, an [`IndexedSource`] or an `AdaptiveSource`.
+/// The files of a scan with an `S3SelectSource`, an [`IndexedSource`] or an `AdaptiveSource`, or with DataFusion's
+/// source for Parquet if some rows of the files are deleted: DataFusion's own encoding of a plan loses which.
 ///
 /// A [`FileSource`] is opened without the task's context, which holds the endpoint; a [`DataSource`] is opened with
 /// it. Everything else is delegated to the [`FileScanConfig`] inside.
@@ -67,6 +68,9 @@ impl S3Scan {
         context: &Arc<TaskContext>,
     ) -> Result<Arc<dyn FileSource>> {
         let source = self.config.file_source();
+        if source.is::<ParquetSource>() {
+            return Ok(Arc::clone(source));
+        }
         if let Some(indexed) = source.downcast_ref::<IndexedSource>() {
             let table = indexed.lookup().table.as_ref().map(|table| {
                 let source = table.file_source().downcast_ref::<S3SelectSource>();
@@ -372,6 +376,12 @@ pub fn as_select_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &S3S
 #[must_use]
 pub fn as_adaptive_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &AdaptiveSource)> {
     scan_by(node)
+}
+
+/// Returns the scan of a plan node that reads Parquet with GET and skips deleted rows, or `None` for other nodes.
+#[must_use]
+pub fn as_scan_of_kept_rows(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
+    scan_by::<ParquetSource>(node).map(|(config, _)| config)
 }
 
 /// Returns the files that a plan node scans, with a source of DataFusion or one of ours, or `None` for other nodes.

@@ -46,7 +46,7 @@ use crate::scan::deleted_rows::{has_deleted_rows, kept, with_selection};
 use crate::{ErrorKind, UserError};
 
 /// The kind of table that STORED AS names.
-pub const KIND: &str = "DELTA";
+pub(crate) const KIND: &str = "DELTA";
 
 /// The name of the option, and of the argument of `delta_scan`, for the number of a version.
 pub(crate) const VERSION: &str = "version";

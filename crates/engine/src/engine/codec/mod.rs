@@ -52,7 +52,10 @@ use crate::operators::switch_drain::SwitchDrainExec;
 use crate::operators::switch_exec::SwitchExec;
 use crate::operators::switch_prune::SwitchPruneExec;
 use crate::operators::top_k_sample::TopKSampleExec;
-use crate::scan::s3_scan::{S3Scan, as_adaptive_scan, as_index_scan, as_select_scan};
+use crate::scan::deleted_rows::reads_kept_rows;
+use crate::scan::s3_scan::{
+    S3Scan, as_adaptive_scan, as_index_scan, as_scan_of_kept_rows, as_select_scan,
+};
 use crate::text::located_errors::LocatedSource;
 use sluicegate_guards::ForgetfulExec;
 
@@ -174,6 +177,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::Index(Box::new(encoder.index(config, source)?))
         } else if let Some((config, source)) = as_adaptive_scan(node.as_ref()) {
             Node::Files(Box::new(encoder.adaptive(config, source)?))
+        } else if let Some(config) = as_scan_of_kept_rows(node.as_ref()) {
+            Node::Files(Box::new(encoder.files(config)?))
         } else if let Some(config) = named_scan(node.as_ref()) {
             Node::Files(Box::new(encoder.files(config)?))
         } else if let Some(write) = node.downcast_ref::<StagedWriteExec>() {
@@ -227,6 +232,7 @@ impl PhysicalExtensionCodec for SluiceCodec {
                 };
                 Ok(match turning {
                     Some(turning) => S3Scan::node(turning),
+                    None if reads_kept_rows(&config) => S3Scan::node(config),
                     None => DataSourceExec::from_data_source(config),
                 })
             }

@@ -12,9 +12,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::datasource::physical_plan::{
-    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource,
-};
+use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
 use datafusion::datasource::projection::SplitProjection;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::PhysicalExpr;
@@ -30,7 +28,7 @@ use crate::pushdown::dynamic_filters::DynamicFilter;
 use crate::pushdown::format::TableFormat;
 use crate::pushdown::predicate::Translator;
 use crate::pushdown::statement::{Statement, is_sendable, is_sent_in_arrow};
-use crate::scan::deleted_rows::has_deleted_rows;
+use crate::scan::deleted_rows::reads_kept_rows;
 use crate::scan::get::GetScan;
 use crate::store::endpoint::Endpoint;
 use sluicegate_guards::sql_types::sql_type;
@@ -148,7 +146,7 @@ impl S3SelectSource {
         }
         let format = TableFormat::from_scan(config)
             .ok_or("S3 Select reads files of this kind differently")?;
-        if config.file_groups.iter().flat_map(FileGroup::iter).any(has_deleted_rows) {
+        if reads_kept_rows(config) {
             return Err(
                 "S3 Select would also return the rows that the Delta table deletes in these files"
                     .into(),
