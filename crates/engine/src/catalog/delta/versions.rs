@@ -13,7 +13,10 @@ use crate::{ErrorKind, UserError};
 
 /// The versions of Delta tables that a query reads: one for each table, however often the query names it.
 #[derive(Debug, Default)]
-pub(crate) struct DeltaVersions(Mutex<HashMap<(String, Option<u64>), Arc<Version>>>);
+pub(crate) struct DeltaVersions(Mutex<HashMap<Wanted, Arc<Version>>>);
+
+/// The location of a table, and the number of a version, or `None` for the latest one.
+type Wanted = (String, Option<u64>);
 
 impl DeltaVersions {
     /// Returns a version of a table, or the latest one: that which the query read first.
