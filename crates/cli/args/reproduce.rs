@@ -52,7 +52,7 @@ pub(crate) struct ReproduceArgs {
     /// List the claims and the rules of their verdicts instead
     #[arg(long)]
     pub(crate) claims: bool,
-    /// How the results are printed
+    /// How the results are printed; json is one object with the experiments and the claims
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
 }

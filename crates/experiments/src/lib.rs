@@ -51,7 +51,7 @@ pub use results::{
     Record, Repeated, Results, ResultsError, Statement, StatementBytes, StatementDollars,
     StatementPrediction, StatementRequests, StatementStrategy, UsageSample,
 };
-pub use run::{Data, Run, RunOutput, UNLIMITED};
+pub use run::{Data, Run, RunOutput, UNLIMITED, shell};
 pub use runner::{Observer, RunError, RunEvent, Runner, commands, recorded};
 pub use setting::Setting;
 pub use verdict::{ClaimCounts, ClaimState, ClaimVerdict};

@@ -235,7 +235,8 @@ fn worker_address(at: usize) -> String {
 }
 
 /// Returns a command of `sluice` as it would be typed into a shell.
-pub(crate) fn shell(arguments: &[String]) -> String {
+#[must_use]
+pub fn shell(arguments: &[String]) -> String {
     typed_by("sluice", arguments)
 }
 

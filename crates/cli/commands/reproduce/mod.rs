@@ -64,7 +64,8 @@ fn evaluate(
         });
         (experiment, outcome)
     };
-    if experiments.iter().all(|experiment| experiment.is_computed()) {
+    if args.to.is_none() && experiments.iter().all(|experiment| experiment.is_computed()) {
+        print_line("no command has to run, so no report is written; with --to FOLDER it is");
         return Ok(experiments.iter().map(|it| concluded(it, Ok(Results::default()))).collect());
     }
     // From here on, signals are noted.
@@ -73,8 +74,12 @@ fn evaluate(
     }
     let program = std::env::current_exe()?;
     let broken = |error: RunError| {
-        Failure::new(error.to_string())
-            .with_hint("Wait until the folder is free, or name another one with --to.")
+        let hint = match error {
+            RunError::Busy(_) => "Wait until the folder is free, or name another one with --to.",
+            RunError::Foreign(_) => "Name a new or an empty folder with --to.",
+            _ => "Name a folder that can be written to with --to.",
+        };
+        Failure::new(error.to_string()).with_hint(hint)
     };
     let progress = EvaluationProgress::new();
     let folder = folder(args);
@@ -83,13 +88,23 @@ fn evaluate(
     runner.observer().expect(missing);
     let mut all = Vec::new();
     for &experiment in experiments {
+        let reused = runner.observer().reused();
         let results = runner.run(experiment);
         if let (Err(RunError::Stopped), Some(code)) = (&results, stopped()) {
             runner.observer().clear();
             print_line("stopped; the same command goes on from here");
             return Err(Failure::Stopped(code));
         }
-        let outcome = concluded(experiment, results);
+        let mut outcome = concluded(experiment, results);
+        if outcome.1.is_err() && runner.observer().reused() > reused {
+            // An output that was there may be unusable.
+            runner.forget(experiment).map_err(broken)?;
+            outcome = concluded(experiment, runner.run(experiment));
+            if let (Err(_), Some(code)) = (&outcome.1, stopped()) {
+                runner.observer().clear();
+                return Err(Failure::Stopped(code));
+            }
+        }
         runner.observer().ended(experiment.id, &summary(&outcome.1));
         all.push(outcome);
     }

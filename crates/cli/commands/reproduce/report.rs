@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use sluicegate_experiments::{
     Experiment, Machine, ReportInput, ReportedExperiment, ReportedResult, Setting, experiments,
-    report,
+    report, shell,
 };
 
 use super::Concluded;
@@ -56,12 +56,13 @@ pub(super) fn write(
 
 /// Returns the command that makes the same report.
 fn typed(args: &ReproduceArgs) -> String {
-    let mut words = vec!["sluice reproduce".to_owned()];
+    let mut words = vec!["reproduce".to_owned()];
     words.extend(args.experiments.iter().cloned());
     if args.quick {
         words.push("--quick".to_owned());
     }
-    words.extend(args.scale.map(|scale| format!("--scale {scale}")));
-    words.extend(args.to.as_ref().map(|folder| format!("--to {}", folder.display())));
-    words.join(" ")
+    words.extend(args.scale.into_iter().flat_map(|it| ["--scale".to_owned(), it.to_string()]));
+    let folder = args.to.as_ref().map(|folder| folder.display().to_string());
+    words.extend(folder.into_iter().flat_map(|it| ["--to".to_owned(), it]));
+    shell(&words)
 }

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::RunError;
 use crate::peer::stamp;
@@ -29,16 +31,52 @@ pub(super) struct Folder {
     _lock: File,
 }
 
-/// A recorded output, with the key that it is valid for.
+/// A recorded output, with the key that it is valid for and its checksum.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     key: String,
+    #[serde(default)]
+    checksum: String,
     record: Record,
 }
 
+impl Kept {
+    /// Reads a file. One that is no regular file, is of another version, or was changed counts as none.
+    fn read(path: &Path) -> Result<Option<Self>, RunError> {
+        match fs::metadata(path) {
+            Ok(file) if file.is_file() => {}
+            Ok(_) => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(at(path, error)),
+        }
+        let text = fs::read(path).map_err(|error| at(path, error))?;
+        let Ok(value) = serde_json::from_slice::<Value>(&text) else { return Ok(None) };
+        let kept: Option<Self> = Self::deserialize(&value).ok();
+        Ok(kept.filter(|kept| kept.checksum == sum(&value)))
+    }
+
+    /// Returns the text of a file.
+    fn text(key: String, record: &Record) -> serde_json::Result<String> {
+        let mut kept = Self { key, checksum: String::new(), record: record.clone() };
+        // Numbers are compared as they are read again.
+        kept.checksum = sum(&serde_json::from_str(&serde_json::to_string(&kept)?)?);
+        serde_json::to_string_pretty(&kept)
+    }
+}
+
+/// Returns the checksum of the record in a file.
+fn sum(kept: &Value) -> String {
+    let record = kept.get("record").map(Value::to_string).unwrap_or_default();
+    format!("{:016x}", crc(record.as_bytes()))
+}
+
 impl Folder {
-    /// Opens a folder and locks it.
+    /// Opens a folder and locks it. A folder with other files is refused, because some would be replaced.
     pub(super) fn open(path: &Path, program: &Path) -> Result<Self, RunError> {
+        let is_empty = fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none());
+        if !is_empty && !path.join("lock").is_file() {
+            return Err(RunError::Foreign(path.to_owned()));
+        }
         for folder in
             [path.to_owned(), path.join("data"), path.join("results"), path.join("temporary")]
         {
@@ -90,14 +128,7 @@ impl Folder {
 
     /// Returns the recorded output of a run; `None` if there is none, or if the program or the run has changed since.
     pub(super) fn record(&self, experiment: &str, run: &Run) -> Result<Option<Record>, RunError> {
-        let path = self.results_of(experiment, run);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(at(&path, error)),
-        };
-        // A file of another version counts as none.
-        let kept: Option<Kept> = serde_json::from_str(&text).ok();
+        let kept = Kept::read(&self.results_of(experiment, run))?;
         Ok(kept.filter(|kept| kept.key == self.key_of(run)).map(|kept| kept.record))
     }
 
@@ -112,39 +143,51 @@ impl Folder {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
         }
-        let kept = Kept { key: self.key_of(run), record: record.clone() };
-        let text = serde_json::to_string_pretty(&kept).map_err(|error| at(&path, error.into()))?;
-        self.replace(&path, &text)
+        let text = Kept::text(self.key_of(run), record);
+        self.replace(&path, &text.map_err(|error| at(&path, error.into()))?)
     }
 
-    /// Returns true if a data set is complete, and made by this program.
+    /// Removes the recorded output of a run.
+    pub(super) fn forget_record(&self, experiment: &str, run: &Run) -> Result<(), RunError> {
+        let path = self.results_of(experiment, run);
+        removed(&path, fs::remove_file(&path))
+    }
+
+    /// Returns true if a data set is complete, made by this program, and has the files that it was made with.
     pub(super) fn has(&self, data: &Data) -> Result<bool, RunError> {
         let path = self.mark_of(data);
-        let parts = [self.data().join(&data.name), self.path.join(data.definitions())];
         match fs::read_to_string(&path) {
-            Ok(key) => Ok(key == self.key(data, "") && parts.iter().all(|part| part.exists())),
+            Ok(mark) => Ok(mark == self.mark(data)?),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(at(&path, error)),
         }
     }
 
+    /// Returns the key of a data set, and a checksum of the names, sizes and times of its files.
+    fn mark(&self, data: &Data) -> Result<String, RunError> {
+        let mut files = String::new();
+        for part in [self.data().join(&data.name), self.path.join(data.definitions())] {
+            list(&part, &mut files)?;
+        }
+        Ok(format!("{} {:016x}", self.key(data, ""), crc(files.as_bytes())))
+    }
+
+    /// Makes a data set again before it is used the next time.
+    pub(super) fn distrust(&self, data: &Data) -> Result<(), RunError> {
+        let mark = self.mark_of(data);
+        removed(&mark, fs::remove_file(&mark))
+    }
+
     /// Removes a data set, or a part of one.
     pub(super) fn forget(&self, data: &Data) -> Result<(), RunError> {
-        let (mark, folder) = (self.mark_of(data), self.data().join(&data.name));
-        for removed in [fs::remove_file(&mark), fs::remove_dir_all(&folder)] {
-            match removed {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(at(&folder, error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        self.distrust(data)?;
+        let folder = self.data().join(&data.name);
+        removed(&folder, fs::remove_dir_all(&folder))
     }
 
     /// Marks a data set as complete.
     pub(super) fn has_made(&self, data: &Data) -> Result<(), RunError> {
-        self.replace(&self.mark_of(data), &self.key(data, ""))
+        self.replace(&self.mark_of(data), &self.mark(data)?)
     }
 
     fn results_of(&self, experiment: &str, run: &Run) -> PathBuf {
@@ -195,18 +238,40 @@ pub fn recorded(
 ) -> Result<Results, RunError> {
     let mut results = Results::default();
     for run in experiment.runs(setting) {
-        let path = results_of(folder, experiment.id, &run);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(error) => return Err(at(&path, error)),
-        };
-        let kept: Option<Kept> = serde_json::from_str(&text).ok();
+        let kept = Kept::read(&results_of(folder, experiment.id, &run))?;
         if let Some(kept) = kept.filter(|it| it.record.command == run.shell()) {
             results.insert(run.name, kept.record);
         }
     }
     Ok(results)
+}
+
+/// Adds the names, sizes and times of the files at a path, in the order of their names.
+fn list(path: &Path, files: &mut String) -> Result<(), RunError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(at(path, error)),
+    };
+    if !metadata.is_dir() {
+        let written = metadata.modified().ok();
+        let written = written.and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+        *files += &format!("{} {} {written:?}\n", path.display(), metadata.len());
+        return Ok(());
+    }
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut paths: Vec<PathBuf> =
+        entries.map_err(|error| at(path, error))?.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.iter().try_for_each(|path| list(path, files))
+}
+
+/// Converts the outcome of removing a file or folder, which may have been missing.
+fn removed(path: &Path, outcome: io::Result<()>) -> Result<(), RunError> {
+    match outcome {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(at(path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a text file.
@@ -254,7 +319,7 @@ mod tests {
         fs::write(&program, "1").unwrap();
         let place = folder.path().join("evaluation");
         let run = Run::command("a/b c", &["switch", "theory"]);
-        let record = Record { command: run.shell(), ..Record::default() };
+        let record = Record { command: run.shell(), seconds: 0.1, ..Record::default() };
         let data = Data::new("tpch", &["tpch"]);
         {
             let opened = Folder::open(&place, &program).unwrap();
@@ -270,20 +335,52 @@ mod tests {
             assert_eq!(opened.record("x/z", &shared).unwrap().as_ref(), Some(&record));
             assert!(!opened.has(&data).unwrap());
             opened.has_made(&data).unwrap();
-            // The mark alone is not enough.
-            assert!(!opened.has(&data).unwrap());
+            // The files are as they were then: none.
+            assert!(opened.has(&data).unwrap());
             fs::create_dir_all(place.join("data/tpch")).unwrap();
             fs::write(place.join("tpch.sql"), "").unwrap();
+            assert!(!opened.has(&data).unwrap());
+            fs::write(place.join("data/tpch/a.csv"), "1").unwrap();
+            opened.has_made(&data).unwrap();
             assert!(opened.has(&data).unwrap());
-            // A cut file counts as none.
-            fs::write(opened.results_of("x/y", &run), "{\"key").unwrap();
+            fs::write(place.join("data/tpch/a.csv"), "12").unwrap();
+            assert!(!opened.has(&data).unwrap());
+            fs::remove_file(place.join("data/tpch/a.csv")).unwrap();
+            assert!(!opened.has(&data).unwrap());
+            fs::write(place.join("data/tpch/b.csv"), "1").unwrap();
+            opened.has_made(&data).unwrap();
+            opened.distrust(&data).unwrap();
+            assert!(!opened.has(&data).unwrap());
+            opened.has_made(&data).unwrap();
+            // A file that was cut or changed counts as none, and so does one that is no file.
+            let file = opened.results_of("x/y", &run);
+            let text = fs::read_to_string(&file).unwrap();
+            let changed = text.replace("\"seconds\": 0.1", "\"seconds\": 0.2");
+            assert_ne!(changed, text);
+            for text in ["{\"key", &changed] {
+                fs::write(&file, text).unwrap();
+                assert_eq!(opened.record("x/y", &run).unwrap(), None);
+            }
+            fs::remove_file(&file).unwrap();
+            fs::create_dir(&file).unwrap();
             assert_eq!(opened.record("x/y", &run).unwrap(), None);
+            fs::remove_dir(&file).unwrap();
             opened.keep("x/y", &run, &record).unwrap();
         }
         fs::write(&program, "2").unwrap();
         let opened = Folder::open(&place, &program).unwrap();
         assert_eq!(opened.record("x/y", &run).unwrap(), None);
         assert!(!opened.has(&data).unwrap());
+    }
+
+    #[test]
+    fn a_folder_with_other_files_is_refused_and_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("report.html"), "mine").unwrap();
+        let program = folder.path().join("report.html");
+        let refused = Folder::open(folder.path(), &program).unwrap_err();
+        assert!(matches!(refused, RunError::Foreign(_)), "{refused}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -61,6 +61,9 @@ pub enum RunError {
     /// Another process uses the folder.
     #[error("another process evaluates in {0}")]
     Busy(PathBuf),
+    /// The folder has files that are of no evaluation.
+    #[error("{0} has other files, some of which an evaluation would replace")]
+    Foreign(PathBuf),
     /// A file or a process could not be used.
     #[error("{place}: {error}")]
     Io {
@@ -165,7 +168,14 @@ impl<O: Observer> Runner<O> {
                     record
                 }
                 None => {
-                    let record = self.run_now(experiment, &run)?;
+                    let record = match self.run_now(experiment, &run) {
+                        Err(error @ RunError::Command { .. }) => {
+                            // The reason may be that its data are damaged.
+                            run.data.iter().try_for_each(|data| self.folder.distrust(data))?;
+                            return Err(error);
+                        }
+                        ended => ended?,
+                    };
                     self.folder.keep(experiment.id, &run, &record)?;
                     self.observer.event(RunEvent::Ended { is_reused: false });
                     record
@@ -174,6 +184,16 @@ impl<O: Observer> Runner<O> {
             results.insert(run.name, record);
         }
         Ok(results)
+    }
+
+    /// Removes the recorded outputs of an experiment's runs, so that they run again.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn forget(&self, experiment: &Experiment) -> Result<(), RunError> {
+        let runs = experiment.runs(&self.setting);
+        runs.iter().try_for_each(|run| self.folder.forget_record(experiment.id, run))
     }
 
     /// Returns the number of runs of some experiments whose output is not there. A run that they share counts once.
