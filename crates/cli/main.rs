@@ -144,8 +144,8 @@ fn run(args: Args) -> Result<()> {
 /// Logs to stderr with the filter in `RUST_LOG`. The default filter logs only errors that nothing else reports: a
 /// store's answer to a bad request is left to the client.
 fn log_to_stderr() {
-    let filter =
-        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error,s3s=off"));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("error,s3s=off,delta_kernel=off"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     log.with_ansi(io::stderr().is_terminal()).init();
 }

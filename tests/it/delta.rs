@@ -265,6 +265,92 @@ async fn a_damaged_table_is_a_clear_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_into_the_folder_of_a_table() {
+    let store = Store::start().await;
+    let mut table = Table::new(&store, "own");
+    let one = table.file("one.parquet", Some(1), &[1]);
+    table.commit(&[one]);
+    let engine = store.engine(Scan::Auto).await;
+    for option in ["", "OPTIONS (overwrite true)", "OPTIONS (append true)"] {
+        let url = format!("s3://{BUCKET}/own/");
+        let copy = format!("COPY (SELECT 1 AS n) TO '{url}' STORED AS PARQUET {option}");
+        says(try_rows(&engine, &copy).await, &["Delta table", "only read", "another folder"]);
+    }
+    let count = format!("SELECT count(*) FROM 's3://{BUCKET}/own/'");
+    assert_eq!(rows(&engine, &count).await, [r#""1""#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_whose_commits_are_cleaned_up_is_still_one() {
+    let store = Store::start().await;
+    put_folder(&store, Path::new(SPARK), "spark");
+    let log = store.folder.path().join(BUCKET).join("spark/_delta_log");
+    for version in 0..=4 {
+        fs::remove_file(log.join(format!("{version:020}.json"))).unwrap();
+    }
+    for version in 5..=6 {
+        fs::remove_file(log.join(format!("{version:020}.json"))).unwrap();
+    }
+    let engine = store.engine(Scan::Auto).await;
+    for table in [format!("'s3://{BUCKET}/spark/'"), format!("delta_scan('s3://{BUCKET}/spark')")] {
+        let found = try_rows(&engine, &format!("SELECT count(*) FROM {table}")).await;
+        // All files of the folder are 62 rows.
+        assert!(found.is_err() || found.is_ok_and(|rows| rows == [r#""51""#]), "{table}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_is_far_away_is_refused_at_once() {
+    let store = Store::start().await;
+    let _ = Table::new(&store, "own");
+    let engine = store.engine(Scan::Auto).await;
+    for version in ["1", "100000000", "9223372036854775807", "18446744073709551615"] {
+        let query = format!("FROM delta_scan('s3://{BUCKET}/own/', version => {version})");
+        let found = try_rows(&engine, &query).await;
+        says(found, &[&format!("no version {version}"), "the latest is 0"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn partition_values_are_those_of_the_log() {
+    let store = Store::start().await;
+    let mut table = Table::new(&store, "own");
+    let schema = |of: &str| {
+        format!(
+            r#"{{"metaData":{{"id":"1","format":{{"provider":"parquet","options":{{}}}},"schemaString":"{{\"type\":\"struct\",\"fields\":[{{\"name\":\"n\",\"type\":\"long\",\"nullable\":true,\"metadata\":{{}}}},{{\"name\":\"p\",\"type\":\"{of}\",\"nullable\":true,\"metadata\":{{}}}}]}}","partitionColumns":["p"],"configuration":{{}},"createdTime":1}}}}"#
+        )
+    };
+    let file = |table: &Table<'_>, number: i64, value: &str| {
+        let added = table.file(&format!("{number}.parquet"), Some(0), &[number]);
+        added.replace(r#""p":"0""#, &format!(r#""p":"{value}""#))
+    };
+    let hive = file(&table, 1, "__HIVE_DEFAULT_PARTITION__");
+    let empty = file(&table, 2, "");
+    table.commit(&[schema("string"), hive, empty]);
+    let engine = store.engine(Scan::Auto).await;
+    let read = format!("SELECT n, p FROM 's3://{BUCKET}/own/'");
+    assert_eq!(
+        rows(&engine, &read).await,
+        [r#""1" | "__HIVE_DEFAULT_PARTITION__""#, r#""2" | "NULL""#]
+    );
+    let filtered = format!("{read} WHERE p = '__HIVE_DEFAULT_PARTITION__'");
+    assert_eq!(rows(&engine, &filtered).await.len(), 1);
+    let values = ["0E-10", "-1.5E-3", "12.25"];
+    let mut actions = vec![schema("decimal(20,10)"), removed("1.parquet"), removed("2.parquet")];
+    for (number, value) in (3..).zip(values) {
+        actions.push(file(&table, number, value));
+    }
+    table.commit(&actions);
+    assert_eq!(
+        rows(&engine, &read).await,
+        [r#""3" | "0.0000000000""#, r#""4" | "-0.0015000000""#, r#""5" | "12.2500000000""#]
+    );
+    assert_eq!(rows(&engine, &format!("{read} WHERE p < 0")).await.len(), 1);
+    let subquery = format!("{read} WHERE p = (SELECT min(p) FROM 's3://{BUCKET}/own/')");
+    assert_eq!(rows(&engine, &subquery).await, [r#""4" | "-0.0015000000""#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_value_outside_of_its_type_is_a_clear_error() {
     let store = Store::start().await;
     let mut table = Table::new(&store, "own");

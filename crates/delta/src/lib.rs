@@ -20,7 +20,9 @@ use delta_kernel_default_engine::executor::TaskExecutor;
 use delta_kernel_default_engine::executor::tokio::{
     TokioBackgroundExecutor, TokioMultiThreadExecutor,
 };
+use futures::TryStreamExt;
 use object_store::ObjectStore;
+use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use url::Url;
 
@@ -57,6 +59,10 @@ impl Version {
         root: Url,
         version: Option<u64>,
     ) -> Result<Self> {
+        if let Some(version) = version {
+            // The kernel would count up to it.
+            check_is_there(&store, &root, version).await?;
+        }
         let runtime = Handle::current();
         // The kernel blocks its thread while it waits for the store. Requests run on the runtime of the caller, whose
         // connections outlive this call.
@@ -97,5 +103,30 @@ impl Version {
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         columns::schema(self.columns.iter().map(|column| &column.field))
+    }
+}
+
+/// Checks that the log has reached a version.
+///
+/// # Errors
+///
+/// If it has not, or its folder cannot be listed.
+async fn check_is_there(store: &Arc<dyn ObjectStore>, root: &Url, version: u64) -> Result<()> {
+    let log = Path::from_url_path(root.path())
+        .map_err(|error| Error::Damaged(error.to_string()))?
+        .join(LOG_FOLDER);
+    let files = store.list(Some(&log)).map_ok(|file| {
+        let digits = file.location.filename().and_then(|name| name.get(..20));
+        digits.and_then(|digits| digits.parse().ok())
+    });
+    let versions: Vec<Option<u64>> = files.try_collect().await.map_err(Error::Store)?;
+    match versions.into_iter().flatten().max() {
+        None => Err(Error::NoTable { root: root.to_string() }),
+        Some(last) if version > last => Err(Error::NoVersion {
+            root: root.to_string(),
+            version,
+            why: format!("the latest is {last}"),
+        }),
+        Some(_) => Ok(()),
     }
 }

@@ -35,9 +35,8 @@ use object_store::{ObjectMeta, ObjectStore};
 use sluicegate_delta::{Column, DataFile, LOG_FOLDER, Version};
 
 pub(crate) use self::versions::DeltaVersions;
-use crate::catalog::formats::S3Format;
 use crate::catalog::locations::{as_url, at_home};
-use crate::catalog::partitions::{Partitions, with_merged_statistics};
+use crate::catalog::partitions::{with_merged_statistics, with_value_statistics};
 use crate::context::notes::Notes;
 use crate::context::panics;
 use crate::estimate::footer_statistics::cached_footer;
@@ -135,10 +134,12 @@ pub(crate) async fn declared(
 /// Returns whether the objects below a folder are those of a Delta table.
 pub(crate) fn is_table(location: &ListingTableUrl, objects: &[ObjectMeta]) -> bool {
     let log = location.prefix().clone().join(LOG_FOLDER);
+    let is_numbered = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
     location.is_collection()
         && objects.iter().any(|object| {
-            let is_commit = object.location.extension() == Some("json");
-            is_commit && object.location.prefix_matches(&log)
+            // Commits, and checkpoints that have replaced all of them.
+            let is_of_log = object.location.filename().is_some_and(is_numbered);
+            is_of_log && object.location.prefix_matches(&log)
         })
 }
 
@@ -245,6 +246,11 @@ impl DeltaTable {
             return refused(ErrorKind::Unsupported, message, hint);
         }
         let path = Path::from_url_path(file.url.path())?;
+        if !path.prefix_matches(self.location.prefix()) {
+            let message = format!("{} is a file of the Delta table at {}", file.url, self.location);
+            let hint = "Files outside of the table's folder, as of a shallow clone, are not read.";
+            return refused(ErrorKind::Unsupported, message, hint);
+        }
         match there.remove(&path) {
             Some(object) if object.size == file.size => Ok(object),
             Some(object) => refused(
@@ -257,17 +263,14 @@ impl DeltaTable {
             ),
             None => refused(
                 ErrorKind::NotFound,
-                format!(
-                    "`{path}` is a file of version {} of its Delta table, and is missing",
-                    self.name()
-                ),
+                format!("`{path}` is a file of its Delta table{}, and is missing", self.name()),
                 "VACUUM deletes files of old versions: read a later one.",
             ),
         }
     }
 
     fn name(&self) -> String {
-        self.version.map_or_else(|| "the latest".to_owned(), |version| version.to_string())
+        self.version.map_or_else(String::new, |version| format!(" at version {version}"))
     }
 
     /// Plans the scan of some files.
@@ -278,16 +281,13 @@ impl DeltaTable {
         files: Vec<PartitionedFile>,
         (projection, limit): (&[usize], Option<usize>),
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let stored = stored(version);
-        let typed = Partitions::new(
-            partitions(version)
-                .map(|column| (column.stored_name.clone(), column.field.data_type().clone())),
-        );
-        let format = match self.format.downcast_ref::<S3Format>() {
-            Some(format) => format.over_listing(typed),
-            None => return datafusion::common::internal_err!("Parquet of another session"),
-        };
-        let source = format.file_source(TableSchema::from(stored));
+        let of_log = partitions(version).map(|column| {
+            let field = column.field.as_ref().clone().with_name(&column.stored_name);
+            FieldRef::new(field.with_nullable(true))
+        });
+        let schema = TableSchema::builder(stored(version))
+            .with_table_partition_cols(of_log.collect::<Vec<_>>());
+        let source = self.format.file_source(schema.build());
         let all = Arc::clone(source.table_schema().table_schema());
         let groups = FileGroup::new(files).split_files(state.config().target_partitions());
         let collected = state.config().collect_statistics();
@@ -298,7 +298,7 @@ impl DeltaTable {
             .with_projection_indices(Some(projection.to_vec()))?
             .with_limit(limit)
             .build();
-        format.create_physical_plan(state, scan).await
+        self.format.create_physical_plan(state, scan).await
     }
 
     /// Returns a file with its partition values, statistics and deleted rows.
@@ -306,10 +306,15 @@ impl DeltaTable {
         &self,
         state: &dyn Session,
         store: &Arc<dyn ObjectStore>,
-        stored: &SchemaRef,
+        (version, stored): (&Version, &SchemaRef),
         (file, object): (&DataFile, ObjectMeta),
     ) -> Result<PartitionedFile> {
-        let values = file.partition_values.iter().cloned().map(ScalarValue::Utf8).collect();
+        let values = file
+            .partition_values
+            .iter()
+            .zip(partitions(version))
+            .map(|(text, column)| value_of(text.as_deref(), column.field.data_type(), file));
+        let values = values.collect::<Result<Vec<_>>>()?;
         let statistics = match state.config().collect_statistics() {
             true => self.format.infer_stats(state, store, Arc::clone(stored), &object).await?,
             false => Statistics::new_unknown(stored),
@@ -322,7 +327,7 @@ impl DeltaTable {
                     Precision::Inexact(usize::try_from(rows).unwrap_or(usize::MAX));
             }
             let scanned = PartitionedFile::new_from_meta(object).with_partition_values(values);
-            return Ok(scanned.with_statistics(Arc::new(statistics)));
+            return Ok(with_value_statistics(scanned.with_statistics(Arc::new(statistics))));
         }
         let footer = panics::footer(&object, cached_footer(state, store, &object)).await?;
         let rows = footer.row_groups().iter().map(|group| group.num_rows().max(0) as u64).sum();
@@ -330,7 +335,8 @@ impl DeltaTable {
         let mut statistics = statistics.to_inexact();
         statistics.num_rows = Precision::Exact(kept.row_count());
         let scanned = PartitionedFile::new_from_meta(object).with_partition_values(values);
-        Ok(with_selection(scanned.with_statistics(Arc::new(statistics)), kept))
+        let scanned = with_value_statistics(scanned.with_statistics(Arc::new(statistics)));
+        Ok(with_selection(scanned, kept))
     }
 
     async fn plan(
@@ -344,7 +350,7 @@ impl DeltaTable {
         let objects = self.listed(&store, &files).await?;
         let stored = stored(version);
         let files = files.into_iter().zip(objects);
-        let files = files.map(|file| self.file(state, &store, &stored, file));
+        let files = files.map(|file| self.file(state, &store, (version, &stored), file));
         // Each future is boxed by the stream.
         let files: Vec<_> = files.collect();
         let at_once = state.config_options().execution.meta_fetch_concurrency.get();
@@ -382,7 +388,7 @@ fn stored(version: &Version) -> SchemaRef {
 fn value_of(text: Option<&str>, data_type: &DataType, file: &DataFile) -> Result<ScalarValue> {
     match text {
         None => ScalarValue::try_from(data_type),
-        Some(text) => ScalarValue::try_from_string(text.to_owned(), data_type).map_err(|_| {
+        Some(text) => parsed(text, data_type).map_err(|_| {
             UserError {
                 kind: ErrorKind::Data,
                 message: format!(
@@ -394,6 +400,37 @@ fn value_of(text: Option<&str>, data_type: &DataType, file: &DataFile) -> Result
             .into()
         }),
     }
+}
+
+/// Parses a partition value. Spark may write a small decimal with an exponent: `0E-10`.
+fn parsed(text: &str, data_type: &DataType) -> Result<ScalarValue> {
+    let is_decimal = matches!(data_type, DataType::Decimal128(..));
+    let plain = if is_decimal { without_exponent(text) } else { None };
+    ScalarValue::try_from_string(plain.unwrap_or_else(|| text.to_owned()), data_type)
+}
+
+/// Returns a number without its exponent: `-0.000001` for `-1E-6`. Returns `None` if it has none, or one that no decimal
+/// needs.
+fn without_exponent(text: &str) -> Option<String> {
+    let (digits, exponent) = text.split_once(['E', 'e'])?;
+    let exponent: i32 = exponent.parse().ok().filter(|it: &i32| it.unsigned_abs() <= 80)?;
+    let (sign, digits) = match digits.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", digits),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let digits = format!("{whole}{fraction}");
+    let point = i32::try_from(whole.len()).ok()? + exponent;
+    let zeros = |count: i32| "0".repeat(count.max(0) as usize);
+    let length = i32::try_from(digits.len()).ok()?;
+    Some(if point <= 0 {
+        format!("{sign}0.{}{digits}", zeros(-point))
+    } else if point >= length {
+        format!("{sign}{digits}{}", zeros(point - length))
+    } else {
+        let (whole, fraction) = digits.split_at(point as usize);
+        format!("{sign}{whole}.{fraction}")
+    })
 }
 
 #[async_trait]
@@ -427,7 +464,10 @@ impl TableProvider for DeltaTable {
         let names: Vec<&str> = partitions(&version).map(|it| it.field.name().as_str()).collect();
         let of_partitions: Vec<Expr> = filters
             .iter()
-            .filter(|filter| expr_applicable_for_cols(&names, filter))
+            .filter(|filter| {
+                // Subqueries have no columns here and no value yet.
+                !filter.column_refs().is_empty() && expr_applicable_for_cols(&names, filter)
+            })
             .cloned()
             .collect();
         let files = self.pruned(state, &version, &of_partitions)?;
@@ -487,5 +527,30 @@ impl DeltaTable {
             (column, name.to_owned())
         });
         Ok(Arc::new(ProjectionExec::try_new(columns.collect::<Vec<_>>(), plan)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_may_have_exponents() {
+        for (text, expected) in [
+            ("0E-10", Some("0.00000000000")),
+            ("-1E-10", Some("-0.0000000001")),
+            ("1.0E-7", Some("0.00000010")),
+            ("1E+3", Some("1000")),
+            ("-12.5e1", Some("-125")),
+            ("12.345E1", Some("123.45")),
+            ("1E999999999", None),
+            ("12", None),
+        ] {
+            assert_eq!(without_exponent(text).as_deref(), expected, "{text}");
+        }
+        let value = parsed("-1E-6", &DataType::Decimal128(9, 8)).unwrap();
+        assert_eq!(value, ScalarValue::Decimal128(Some(-100), 9, 8));
+        let text = parsed("1E-6", &DataType::Utf8).unwrap();
+        assert_eq!(text, ScalarValue::from("1E-6"));
     }
 }

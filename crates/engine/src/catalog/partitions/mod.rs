@@ -143,16 +143,22 @@ impl Partitions {
             })
         });
         file.partition_values = values.collect::<Result<_>>()?;
-        let Some(known) = &file.statistics else { return Ok(file) };
-        let mut known = Statistics::clone(known);
-        let columns = known.column_statistics.len().saturating_sub(self.0.len());
-        known.column_statistics.truncate(columns);
-        let of_value = |value| column_statistics(value, known.num_rows);
-        let of_values: Vec<_> = file.partition_values.iter().map(of_value).collect();
-        known.column_statistics.extend(of_values);
-        file.statistics = Some(Arc::new(known));
-        Ok(file)
+        Ok(with_value_statistics(file))
     }
+}
+
+/// Replaces the statistics of a file's partition columns, if it has any, by those of its partition values. DataFusion's
+/// are wrong for NULL and for floating-point numbers.
+pub(crate) fn with_value_statistics(mut file: PartitionedFile) -> PartitionedFile {
+    let Some(known) = &file.statistics else { return file };
+    let mut known = Statistics::clone(known);
+    let columns = known.column_statistics.len().saturating_sub(file.partition_values.len());
+    known.column_statistics.truncate(columns);
+    let of_value = |value| column_statistics(value, known.num_rows);
+    let of_values: Vec<_> = file.partition_values.iter().map(of_value).collect();
+    known.column_statistics.extend(of_values);
+    file.statistics = Some(Arc::new(known));
+    file
 }
 
 /// Returns the groups with the statistics of their files, unless none are `collected`, and those of all groups.

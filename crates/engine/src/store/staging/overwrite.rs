@@ -1,17 +1,19 @@
 //! Objects that exist where a COPY is to write.
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Result, config_err, plan_err};
+use datafusion::common::{DataFusionError, Result, config_err, plan_err};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::sql::sqlparser::ast::Value;
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectMeta;
+use sluicegate_delta::LOG_FOLDER;
 
 use crate::context::config_extension::carried;
 use crate::context::listing::{is_hidden, with_subfolders};
 use crate::context::notes::some_of;
+use crate::{ErrorKind, UserError};
 
 /// The treatment of existing objects by COPY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +66,13 @@ impl OverwriteMode {
         if is_single && self == Self::Kept {
             return plan_err!("{} is an object, to which nothing can be appended", copy.output_url);
         }
+        if self == Self::Kept && !is_single {
+            let store = state.runtime_env().object_store(&place)?;
+            let log = place.prefix().clone().join(LOG_FOLDER);
+            if store.list(Some(&log)).next().await.transpose()?.is_some() {
+                return Err(is_delta_table(copy));
+            }
+        }
         let leaves_columns = self != Self::Kept;
         let mut new = Overwrites { urls: Vec::new(), leaves_columns, may_replace: false };
         if self == Self::Kept || (is_single && self == Self::Replaced) {
@@ -74,6 +83,10 @@ impl OverwriteMode {
         let everything = with_subfolders(state);
         let there = place.list_all_files(&everything, store.as_ref(), "").await?;
         let mut there: Vec<ObjectMeta> = there.try_collect().await?;
+        let log = place.prefix().clone().join(LOG_FOLDER);
+        if !is_single && there.iter().any(|object| object.location.prefix_matches(&log)) {
+            return Err(is_delta_table(copy));
+        }
         there.retain(|object| is_single || !is_hidden(&object.location));
         let has_data = there.iter().any(|object| object.size > 0);
         if is_single && has_data {
@@ -107,6 +120,18 @@ impl OverwriteMode {
             _ => new,
         })
     }
+}
+
+/// Returns the error for a write into the folder of a Delta table, whose log would be lost or not have the new files.
+fn is_delta_table(copy: &CopyTo) -> DataFusionError {
+    UserError {
+        kind: ErrorKind::Unsupported,
+        message: format!("there is a Delta table at {}, which is only read", copy.output_url),
+        hint: Some(
+            "Name another folder; other programs can add its files to the table.".to_owned(),
+        ),
+    }
+    .into()
 }
 
 /// The objects that are removed once the statement's objects are visible, with related settings. Rules find this
