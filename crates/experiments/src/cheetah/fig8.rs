@@ -39,15 +39,23 @@ fn decide(outcome: &mut Outcome, cases: &[Case]) {
         .filter_map(|slow| Some((slow, at(20.0).find(|fast| fast.query == slow.query)?)))
         .collect();
     let seconds = |case: &Case| case.completion.total().as_secs_f64();
+    // Nearly twice: no more than that, and no less than nine tenths of it.
     let halved =
-        pairs.iter().all(|(slow, fast)| (1.7..=2.1).contains(&(seconds(slow) / seconds(fast))));
+        pairs.iter().all(|(slow, fast)| (1.8..=2.005).contains(&(seconds(slow) / seconds(fast))));
     let ordered = cases
         .iter()
         .map(shares)
         .all(|[workers, network, master]| workers < network && workers < master);
     let factor = |(slow, fast): &(&Case, &Case)| format!("{:.2}", seconds(slow) / seconds(fast));
     let found: Vec<String> = pairs.iter().map(factor).collect();
-    let found = format!("{} times as fast", found.join(" and "));
+    let most =
+        |part: usize| 100.0 * cases.iter().map(|case| shares(case)[part]).fold(0.0, f64::max);
+    let found = format!(
+        "{} times as fast; of the time, workers take at most {:.1} % and the master {:.1} %",
+        found.join(" and "),
+        most(0),
+        most(2)
+    );
     outcome.decide("C26", found, !pairs.is_empty() && halved && ordered);
     let least = cases.iter().map(|case| shares(case)[1]).fold(f64::INFINITY, f64::min);
     outcome.note(format!(
