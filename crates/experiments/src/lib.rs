@@ -1,6 +1,6 @@
 //! The experiments and claims of three papers, computed again and compared with the published numbers.
 //!
-//! * [`claims()`]: the 148 statements and numbers of the papers, from `claims/*.toml`, each with its place, its class
+//! * [`claims()`]: the 148 statements and numbers of the papers, from the folder `claims`, each with its place, its class
 //!   and the rule of its verdict.
 //! * [`experiments()`]: a table or figure each, in a file of its own below the folder of its paper. An [`Experiment`]
 //!   gives [tables](Table) with the numbers, [charts](Chart), and a [`Verdict`] for each claim that names it.

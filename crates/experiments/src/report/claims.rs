@@ -76,7 +76,11 @@ fn claim(html: &mut Markup, report: &Report<'_>, verdict: &ClaimVerdict<'_>) {
     }
     html.raw("</p>");
     if let Some(rule) = &claim.rule {
-        html.raw("<p class=\"about\">Holds if: ").text(readable(rule)).raw("</p>");
+        html.raw("<p class=\"about\">Holds if: ").text(readable(rule)).raw(".");
+        if let Some(reason) = &claim.one_sided {
+            html.raw(" One-sided, because ").text(readable(reason)).raw(".");
+        }
+        html.raw("</p>");
     }
     note(html, verdict);
     html.raw("</div><p class=\"value\"><span class=\"label\">Paper </span>");

@@ -6,8 +6,6 @@ use crate::markup::Markup;
 
 use super::text::readable;
 
-/// Tables of at most this many rows are open.
-const OPEN_ROWS: usize = 16;
 /// Tables of more rows than this scroll within a box.
 const TALL_ROWS: usize = 40;
 /// Cells of at most this many characters stay on a line.
@@ -32,11 +30,11 @@ struct Cells<'a> {
     rows: Vec<Vec<String>>,
 }
 
-/// Writes a table of an experiment.
+/// Writes a table of an experiment, which is open if the experiment has nothing else to show.
 pub(super) fn write(html: &mut Markup, table: &Table, file: &str, is_all: bool) {
-    let is_open = is_all || table.rows.len() <= OPEN_ROWS;
+    let is_open = is_all && table.rows.len() <= TALL_ROWS;
     html.raw(if is_open { "<details open><summary>" } else { "<details><summary>" });
-    html.text(&table.title).raw(" <small>").text(&table.provenance);
+    html.text(readable(&table.title)).raw(" <small>").text(readable(&table.provenance.to_string()));
     rows(html, table.rows.len());
     html.raw("</small></summary>\n");
     let cells =
@@ -159,7 +157,22 @@ impl Cells<'_> {
         html.raw("</tr></thead><tbody>\n");
         for row in &self.rows {
             html.raw("<tr>");
-            for ((cell, column), kind) in row.iter().zip(&self.columns).zip(&kinds) {
+            for (at, ((cell, column), kind)) in
+                row.iter().zip(&self.columns).zip(&kinds).enumerate()
+            {
+                // The first column names the row, and stays in sight.
+                if at == 0 && !cell.is_empty() {
+                    html.raw("<th scope=\"row\"").raw(match kind {
+                        Kind::Number => " class=\"number\"",
+                        Kind::Short => " class=\"short\"",
+                        Kind::Long => "",
+                    });
+                    if is_list {
+                        html.raw(" data-column=\"").text(column).raw("\"");
+                    }
+                    html.raw(">").text(readable(cell)).raw("</th>");
+                    continue;
+                }
                 html.raw(match (kind, is_published(column)) {
                     (Kind::Number, true) => "<td class=\"number published\"",
                     (Kind::Number, false) => "<td class=\"number\"",

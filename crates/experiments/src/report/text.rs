@@ -2,13 +2,71 @@
 
 /// The shortest number that has separators.
 const SEPARATED: usize = 5;
+/// A space at which a line does not end.
+const NO_BREAK: char = '\u{a0}';
+/// The words that stay on a line with the number before them.
+const UNITS: [&str; 46] = [
+    "%",
+    "s",
+    "ms",
+    "µs",
+    "h",
+    "B",
+    "kB",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "KiB",
+    "MiB",
+    "GiB",
+    "GB/s",
+    "MB/s",
+    "Gbit/s",
+    "Mbit/s",
+    "Tbit/s",
+    "bit",
+    "bits",
+    "byte",
+    "bytes",
+    "row",
+    "rows",
+    "keys",
+    "times",
+    "cents",
+    "million",
+    "points",
+    "percentage",
+    "entries",
+    "columns",
+    "stages",
+    "rules",
+    "queries",
+    "claims",
+    "runs",
+    "groups",
+    "workers",
+    "values",
+    "requests",
+    "counters",
+    "plans",
+    "programs",
+    "scans",
+];
 
-/// Returns a text with commas between the thousands of its whole numbers: `244949 rows` is `244,949 rows`.
+/// Returns a text with commas between the thousands of its whole numbers, and with spaces at which no line ends between
+/// numbers and their units: `244949 rows` is `244,949 rows`.
 pub(super) fn readable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = ' ';
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
+        if first == ' ' && is_bound(&shown, &rest[1..]) {
+            shown.push(NO_BREAK);
+            before = ' ';
+            rest = &rest[1..];
+            continue;
+        }
         if !first.is_ascii_digit() {
             shown.push(first);
             before = first;
@@ -28,6 +86,25 @@ pub(super) fn readable(text: &str) -> String {
         rest = after;
     }
     shown
+}
+
+/// Returns true if no line may end between these texts: between a number and its unit, and around `×`.
+fn is_bound(before: &str, after: &str) -> bool {
+    if after.starts_with("× ") || before.ends_with('×') || before.ends_with('§') {
+        return true;
+    }
+    let is_end = |c: char| !(c.is_alphanumeric() || c == '%' || c == '/' || c == 'µ');
+    let word = after.split(is_end).next().unwrap_or_default();
+    before.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&word)
+}
+
+/// Returns a note as a sentence: with a capital at its start and a period at its end.
+pub(super) fn sentence(note: &str) -> String {
+    let note = note.trim();
+    let mut characters = note.chars();
+    let Some(first) = characters.next() else { return String::new() };
+    let end = if note.ends_with(['.', '!', '?', ':']) { "" } else { "." };
+    readable(&format!("{}{}{end}", first.to_uppercase(), characters.as_str()))
 }
 
 fn separate(shown: &mut String, digits: &str) {
@@ -52,7 +129,27 @@ mod tests {
             ("c_acctbal_12345, x100000, 100000x, 2^16", "c_acctbal_12345, x100000, 100000x, 2^16"),
             ("16384×4, ±50000 %", "16,384×4, ±50,000 %"),
         ] {
-            assert_eq!(readable(text), expected);
+            assert_eq!(readable(text).replace(NO_BREAK, " "), expected);
         }
+    }
+
+    #[test]
+    fn a_number_stays_on_a_line_with_its_unit() {
+        for (text, expected) in [
+            ("10 Gbit/s and 5 rows", "10~Gbit/s and 5~rows"),
+            ("-30 %, 481 × 19, 1.9 µs.", "-30~%, 481~×~19, 1.9~µs."),
+            ("21.7 s; query 9 scans", "21.7~s; query 9~scans"),
+            ("query 72 the least, 4 of 6", "query 72 the least, 4 of 6"),
+        ] {
+            assert_eq!(readable(text).replace(NO_BREAK, "~"), expected);
+        }
+    }
+
+    #[test]
+    fn a_note_ends_with_a_period() {
+        assert_eq!(sentence("as at scale 1"), "As at scale 1.");
+        assert_eq!(sentence("Both. "), "Both.");
+        assert_eq!(sentence("3 of 4"), "3 of 4.");
+        assert_eq!(sentence(""), "");
     }
 }

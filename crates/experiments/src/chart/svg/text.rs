@@ -21,6 +21,9 @@ fn em(character: char) -> f64 {
     }
 }
 
+/// The signs within a word behind which a line may end.
+const SIGNS: [char; 6] = ['-', '/', ',', '_', '(', ':'];
+
 /// Returns the lines of a text, each at most this wide.
 pub(super) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -34,10 +37,10 @@ pub(super) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
         if !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
-        // A word that is too long is broken behind a hyphen or a slash, or else anywhere.
+        // A word that is too long is broken behind a sign, or else anywhere.
         for character in word.chars() {
             if !line.is_empty() && width(&line, size) + width(&character.to_string(), size) > most {
-                let behind = line.rfind(['-', '/', ',']).map_or(line.len(), |at| at + 1);
+                let behind = line.rfind(SIGNS).map_or(line.len(), |at| at + 1);
                 let rest = line.split_off(behind);
                 lines.push(std::mem::replace(&mut line, rest));
             }
@@ -68,5 +71,7 @@ mod tests {
         assert_eq!(wrap("", 12.0, 100.0), [""]);
         assert_eq!(wrap("a b", 12.0, 100.0), ["a b"]);
         assert_eq!(wrap("top-n-deterministic", 12.0, 115.0), ["top-n-", "deterministic"]);
+        let program = wrap("top_n_randomized(rows=4096,columns=4)", 12.0, 140.0);
+        assert_eq!(program, ["top_n_randomized(", "rows=4096,", "columns=4)"]);
     }
 }
