@@ -39,6 +39,7 @@ mod runner;
 mod setting;
 mod tolerance;
 mod verdict;
+mod wording;
 
 pub use chart::Chart;
 pub use claim::{Basis, Cause, Claim, ClaimClass, ClaimSource, Paper, claims};

@@ -60,7 +60,7 @@ const NAMED: &[(usize, &[&str])] = &[
     // The runs of a protocol, by their ends.
     (2, &["right"]),
     (4, &["wrong"]),
-    (5, &["stuck"]),
+    (0, &["stuck"]),
     // Our workers, in the place of Spark.
     (0, &["our workers, first run", "first run"]),
     (1, &["our workers, later", "later runs"]),

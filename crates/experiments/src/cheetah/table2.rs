@@ -165,11 +165,14 @@ fn decide_rules(outcome: &mut Outcome, rows: &[Row]) {
     let holds =
         all.len() == SEVEN.len() && all.iter().all(|it| (10..=20).contains(it)) && sum < 100;
     outcome.decide("C04", format!("{least} to {most} rules a query, {sum} in all"), holds);
+    let each: Vec<String> =
+        SEVEN.iter().filter_map(|&it| Some(format!("{} {}", it.name(), of(it)?))).collect();
     let [sum, product] =
         [Algorithm::SkylineSum, Algorithm::SkylineProduct].map(|it| of(it).unwrap_or(0));
     outcome.note(format!(
-        "SKYLINE of 10 points has {sum}, an entry for each outcome of a point. By APH it has {}, most of which are its \
+        "each takes {}. SKYLINE of 10 points has {sum}, an entry for each outcome of a point. By APH it has {}, most of which are its \
          constant table of logarithms. The time to install rules can only be measured with a switch",
+        each.join(", "),
         grouped(product as u64)
     ));
 }

@@ -1,7 +1,7 @@
 //! Verdicts and counts as small pieces of markup.
 
-use super::text::{readable, sentence};
 use crate::markup::Markup;
+use crate::wording::{readable, sentence};
 use crate::{Basis, ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Paper};
 
 /// The verdict of claims that hold because their number is an input or fitted, in filters and columns.

@@ -3,8 +3,8 @@
 use super::Report;
 use super::badge::{self, BY_CONSTRUCTION, badge, found, note, published, short_name};
 use super::paper::place;
-use super::text::readable;
 use crate::markup::Markup;
+use crate::wording::readable;
 use crate::{ClaimClass, ClaimState, ClaimVerdict, Paper};
 
 pub(super) fn write(html: &mut Markup, report: &Report<'_>) {

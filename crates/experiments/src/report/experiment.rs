@@ -3,11 +3,11 @@
 use super::badge::{badge, found, link, note, published};
 use super::conditions::conditions;
 use super::paper::place;
-use super::text::readable;
 use super::{Report, ReportedExperiment, ReportedResult, table};
 use crate::chart::svg::{Width, inline};
 use crate::chart::{Line, Marks, is_published};
 use crate::markup::Markup;
+use crate::wording::readable;
 use crate::{Chart, ClaimVerdict, commands};
 use sluicegate_costmodel::Provenance;
 

@@ -4,8 +4,8 @@ use super::Report;
 use super::badge::{bar, link, published};
 use super::experiment;
 use super::headlines::About;
-use super::text::readable;
 use crate::markup::Markup;
+use crate::wording::readable;
 use crate::{Cause, ClaimCounts, ClaimState, ClaimVerdict};
 
 pub(super) fn write(html: &mut Markup, report: &Report<'_>, about: &About) {

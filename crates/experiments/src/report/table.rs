@@ -4,7 +4,7 @@ use crate::Table;
 use crate::chart::{Chart, Line, Marks, PointSeries, Task};
 use crate::markup::Markup;
 
-use super::text::readable;
+use crate::wording::readable;
 
 /// Tables of more rows than this scroll within a box.
 const TALL_ROWS: usize = 40;

@@ -43,8 +43,8 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, tasks: &[Task])
     let duration = |task: &Task| number(task.span[1] - task.span[0]);
     let label = tasks.iter().map(|it| text::width(&duration(it), SIZE)).fold(0.0, f64::max);
     let plot = Plot {
-        left: text::widest(wrapped.iter().flatten().map(String::as_str), SIZE) + 8.0,
-        right: canvas.width - label - 8.0,
+        left: text::widest(wrapped.iter().flatten().map(String::as_str), SIZE) + 8.0 + AROUND,
+        right: canvas.width - label - 8.0 - AROUND,
         top: start,
         bottom: top,
     };
@@ -56,7 +56,11 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, tasks: &[Task])
     for (name, lines, lanes, top, high) in rows {
         let first = top + high / 2.0 - LINE * lines.len() as f64 / 2.0 + LINE - 4.0;
         for (at, line) in (0_u32..).zip(lines) {
-            canvas.text((plot.left - 7.0, first + LINE * f64::from(at)), Anchor::End, line);
+            canvas.text(
+                (plot.left - 7.0 - AROUND, first + LINE * f64::from(at)),
+                Anchor::End,
+                line,
+            );
         }
         for (lane, series_name) in (0_u32..).zip(lanes) {
             let top = top + LANE * f64::from(lane);
