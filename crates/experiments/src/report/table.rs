@@ -10,6 +10,8 @@ use crate::wording::readable;
 const TALL_ROWS: usize = 40;
 /// Cells of at most this many characters stay on a line.
 const SHORT: usize = 18;
+/// Tables of more columns than this are wider than a phone.
+const WIDE: usize = 4;
 /// Tables with a longer cell than this show each row as a list on phones.
 const LONG: usize = 28;
 
@@ -138,7 +140,7 @@ impl Cells<'_> {
         });
         // Landmarks need names of their own, and titles repeat.
         html.text(self.title).raw(", ").text(file).raw("\">");
-        let is_list = self.columns.len() > 2 && self.longest(0..self.columns.len()) > LONG;
+        let is_list = self.is_list();
         html.raw(if is_list { "<table class=\"list\">" } else { "<table>" });
         html.raw("<thead><tr>");
         let kinds: Vec<Kind> = (0..self.columns.len()).map(|at| self.kind(at)).collect();
@@ -191,6 +193,16 @@ impl Cells<'_> {
         html.raw("</tbody></table></div>\n<p class=\"download\"><a download=\"").text(file);
         html.raw(".csv\" href=\"data:text/csv;charset=utf-8,").text(encoded(&self.csv()));
         html.raw("\">Download CSV</a></p>\n");
+    }
+
+    /// Returns true if phones show each row as a list: with a long cell, or if more than the first column names a row, so
+    /// that it would be out of sight beside the numbers.
+    fn is_list(&self) -> bool {
+        let firsts = || self.rows.iter().filter_map(|row| row.first());
+        let repeats =
+            firsts().enumerate().any(|(at, it)| firsts().take(at).any(|other| other == it));
+        let columns = self.columns.len();
+        (columns > 2 && self.longest(0..columns) > LONG) || (columns > WIDE && repeats)
     }
 
     /// Returns the most characters of a cell in some columns.
@@ -271,6 +283,22 @@ mod tests {
         assert_eq!([cells.kind(0), cells.kind(1)], [Kind::Short, Kind::Number]);
         assert_eq!([21.700_029_999_999_998, 1e-7].map(|it| digits(&it)), ["21.7", "0.0000001"]);
         assert_eq!(encoded("a b\"é"), "a%20b%22%C3%A9");
+    }
+
+    #[test]
+    fn a_row_that_two_columns_name_is_a_list_on_phones() {
+        let is_list = |columns: usize, first: [&str; 2]| {
+            let row = |name: &str| {
+                let mut row = vec!["1".to_owned(); columns];
+                row[0] = name.to_owned();
+                row
+            };
+            let rows = first.map(row).to_vec();
+            Cells { title: "t", columns: vec!["c"; columns], rows }.is_list()
+        };
+        assert!(is_list(6, ["get", "get"]) && !is_list(6, ["get", "select"]));
+        assert!(!is_list(3, ["get", "get"]));
+        assert!(is_list(3, ["a name that is longer than a phone shows", "b"]));
     }
 
     #[test]
