@@ -283,23 +283,19 @@ fn operators(planned: &[(&Presto, &Ranked)]) -> Table {
 }
 
 fn selectivities(samples: &[(u64, u64); 3], kept: &[f64]) -> Table {
-    let numbers = samples.iter().zip(kept);
-    let row = |((table, condition, published), (sample, kept)): (
-        (&str, &str, f64),
-        (&(u64, u64), &f64),
-    )| {
+    let row = |(at, (table, condition, published)): (usize, (&str, &str, f64))| {
         vec![
             table.to_owned(),
             condition.to_owned(),
-            format!("{kept:.3}"),
-            format!("{:.3}", percent(*sample)),
+            optional(kept.get(at).copied(), 3),
+            format!("{:.3}", percent(samples[at])),
             format!("{published:.2}"),
         ]
     };
     Table {
         title: "Rows that the scans of query 76 keep, in percent".to_owned(),
         columns: vec!["table", "condition", "kept here", "kept at 10 TB, a sample", "published"],
-        rows: SCANS.into_iter().zip(numbers).map(row).collect(),
+        rows: SCANS.into_iter().enumerate().map(row).collect(),
         provenance: Provenance::Counted,
     }
 }
