@@ -1,8 +1,11 @@
-//! Writes the report of the experiments that are computed.
+//! Writes the report of the experiments that are computed, or of a finished evaluation.
 //!
-//! `cargo run --example report -- report.html`
+//! `cargo run --example report -- report.html [reproduced]`
+//!
+//! An evaluation is read from its folder, whatever version of `sluice` made it.
 
 use std::error::Error;
+use std::path::Path;
 use std::{env, fs};
 
 use sluicegate_experiments::{
@@ -11,6 +14,14 @@ use sluicegate_experiments::{
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = env::args().nth(1).ok_or("name a file for the report")?;
+    let input = match env::args().nth(2) {
+        Some(evaluation) => ReportInput::recorded(Path::new(&evaluation))?,
+        None => computed(),
+    };
+    Ok(fs::write(file, report(&input))?)
+}
+
+fn computed() -> ReportInput {
     let setting = Setting::QUICK;
     let of = |experiment| -> ReportedExperiment {
         let outcome = sluicegate_experiments::Experiment::evaluate;
@@ -20,13 +31,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         ReportedExperiment { experiment, result }
     };
-    let input = ReportInput {
+    ReportInput {
         setting,
         machine: Machine::this(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         date: "today".to_owned(),
         command: "cargo run --example report".to_owned(),
         experiments: experiments().map(of).collect(),
-    };
-    Ok(fs::write(file, report(&input))?)
+    }
 }

@@ -154,6 +154,9 @@ pub struct Claim {
     /// The condition under which the claim holds; `None` for [`ClaimClass::External`].
     #[serde(default)]
     pub rule: Option<String>,
+    /// The reason why the rule compares a stated number in one direction only.
+    #[serde(default)]
+    pub one_sided: Option<String>,
     /// The reason why the claim holds, if that is no finding.
     #[serde(default)]
     pub basis: Option<Basis>,
@@ -182,7 +185,8 @@ struct ClaimFile {
 
 static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
     let files = [
-        include_str!("../claims/pushdowndb.toml"),
+        include_str!("../claims/pushdowndb/filters_and_joins.toml"),
+        include_str!("../claims/pushdowndb/groups_and_top_k.toml"),
         include_str!("../claims/cheetah.toml"),
         include_str!("../claims/icpe.toml"),
     ];
@@ -198,4 +202,45 @@ static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
 #[must_use]
 pub fn claims() -> &'static [Claim] {
     &CLAIMS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words that name an amount of which a claim states how much.
+    const UNITS: [&str; 19] = [
+        "%", "times", "s", "cents", "seconds", "GB", "MB", "rows", "columns", "points", "stages",
+        "bits", "rules", "groups", "queries", "million", "ALU", "scans", "percent",
+    ];
+    /// Words of rules that compare a number both ways.
+    const BOTH_WAYS: [&str; 5] = ["within", "between", "equal", "round", "exactly"];
+
+    /// Returns true if a text has a number with a unit behind it.
+    fn states_a_number(text: &str) -> bool {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.windows(2).any(|pair| {
+            let unit = pair[1].trim_end_matches(['.', ',', ';', ':']);
+            pair[0].ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
+        })
+    }
+
+    /// A rule such as `at least 3` let a claim of 5.28 hold at 3.54.
+    #[test]
+    fn a_stated_number_is_compared_both_ways_or_the_claim_says_why_not() {
+        for claim in claims() {
+            let Some(rule) = &claim.rule else { continue };
+            let is_stated = states_a_number(&claim.text) || states_a_number(&claim.published);
+            let is_both_ways = BOTH_WAYS.iter().any(|word| rule.contains(word));
+            let is_explained = claim.one_sided.is_some();
+            assert!(!is_stated || is_both_ways || is_explained, "{claim:?}");
+            assert!(!is_explained || (is_stated && !is_both_ways), "not needed: {claim:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_with_units_are_found() {
+        assert!(states_a_number("It costs 30 % less.") && states_a_number("5.28 times, and more"));
+        assert!(!states_a_number("A claim of section 4.") && !states_a_number("as fast as 1e-4"));
+    }
 }

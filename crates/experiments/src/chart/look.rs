@@ -57,7 +57,25 @@ const NAMED: &[(usize, &[&str])] = &[
     (4, &["requests", "spark", "drain", "netaccel"]),
     (5, &["rules", "presto", "minio"]),
     (6, &["duckdb"]),
+    // The runs of a protocol, by their ends.
+    (2, &["right"]),
+    (4, &["wrong"]),
+    (0, &["stuck"]),
+    // Our workers, in the place of Spark.
+    (0, &["our workers, first run", "first run"]),
+    (1, &["our workers, later", "later runs"]),
+    // The algorithms of switches.
+    (0, &["distinct", "skyline-sum", "top-n-deterministic"]),
+    (1, &["group-by", "groupby", "distinct-fifo", "join-register-bloom"]),
+    (3, &["skyline", "skyline-aph", "closed formula"]),
+    (4, &["join", "join-bloom", "skyline-baseline"]),
+    (7, &["top-n", "topn", "top-n-randomized"]),
+    (5, &["filter", "bigdata a"]),
+    (6, &["having", "tpc-h q3"]),
 ];
+
+/// The name of published numbers beside a single series of ours.
+const PUBLISHED: &str = "published";
 
 /// How a series is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +123,9 @@ pub(super) fn looks<'a>(series: impl IntoIterator<Item = (&'a str, bool)>) -> Ve
             keys.push(key);
         }
     }
+    // `published` alone has the colour of the first series, and differs from it by dashes or as an outline.
+    let first = keys.iter().position(|key| *key != PUBLISHED);
+    keys.retain(|key| *key != PUBLISHED || first.is_none());
     let mut taken: Vec<(usize, usize)> = Vec::new();
     let mut chosen: Vec<Option<(usize, usize)>> = vec![None; keys.len()];
     for (key, slot) in keys.iter().zip(&mut chosen) {
@@ -119,20 +140,22 @@ pub(super) fn looks<'a>(series: impl IntoIterator<Item = (&'a str, bool)>) -> Ve
         chosen.into_iter().map(|it| it.or_else(|| free.next()).unwrap_or_default()).collect();
     let look = |(name, is_published): &(String, bool)| {
         let (colour, dash) =
-            keys.iter().position(|key| key == name).map_or((0, 0), |place| chosen[place]);
+            keys.iter().position(|key| key == name).or(first).map_or((0, 0), |place| chosen[place]);
         Look { colour, dash, is_published: *is_published }
     };
     series.iter().map(look).collect()
 }
 
-/// Returns the colour that a name has in all charts.
+/// Returns the colour that a name has in all charts. `CSV, 10 columns` has that of `CSV`.
 pub(super) fn named(name: &str) -> Option<usize> {
     let key = key(name);
-    NAMED.iter().find(|(_, names)| names.contains(&key.as_str())).map(|(colour, _)| *colour)
+    let of = |name: &str| NAMED.iter().find(|(_, names)| names.contains(&name)).map(|it| it.0);
+    let starts = key.rmatch_indices(", ").filter_map(|(at, _)| of(&key[..at]));
+    of(&key).into_iter().chain(starts).next()
 }
 
 /// Returns true if a name says that its numbers are the paper's.
-pub(super) fn is_published(name: &str) -> bool {
+pub(crate) fn is_published(name: &str) -> bool {
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     let is_marked = [", paper", "(paper)"].iter().any(|mark| name.ends_with(mark));
     is_marked || words.any(|word| word.eq_ignore_ascii_case("published"))
@@ -179,6 +202,24 @@ mod tests {
         assert!(both.iter().all(|look| look.colour == both[0].colour));
         assert_eq!(both.iter().map(|it| it.dashes()).collect::<Vec<_>>(), ["", "5 4", "5 4"]);
         assert!(both[1].is_hollow() && !both[0].is_hollow());
+    }
+
+    #[test]
+    fn published_alone_has_the_colour_of_the_first_series() {
+        let both = looks([("estimated", false), ("published", false)]);
+        assert_eq!(both[0].colour, both[1].colour);
+        assert!(!both[0].is_hollow() && both[1].is_hollow());
+        assert_eq!(looks([("published", true)])[0].colour, 0);
+    }
+
+    #[test]
+    fn a_name_has_the_colour_of_its_beginning_once_in_a_chart() {
+        let names = ["NetAccel, Distinct", "Cheetah, Distinct", "Cheetah, GroupBy"];
+        let of = looks(names.map(|name| (name, false)));
+        assert_eq!(Some(of[0].colour), named("netaccel"));
+        assert_eq!(Some(of[1].colour), named("Cheetah"));
+        assert!(of[2].colour != of[0].colour && of[2].colour != of[1].colour);
+        assert_eq!(named("our workers, first run, Distinct"), named("first run"));
     }
 
     /// `the paper's protocol` and `profile paper` are names of ours.

@@ -8,6 +8,7 @@ mod terminal;
 
 use sluicegate_costmodel::Provenance;
 
+pub(crate) use self::look::is_published;
 pub use self::terminal::terminal;
 
 /// A chart, to be drawn as SVG.

@@ -37,6 +37,15 @@ struct Edge {
 }
 
 impl Edge {
+    /// The edge with the name of its program, whose parameters are in the table.
+    fn short_name(&self) -> String {
+        let program = self.program.split('(').next().unwrap_or_default().replace('_', " ");
+        match (self.from, self.to) {
+            (Some(from), Some(to)) => format!("{from} to {to}: {program}"),
+            _ => "all in one switch".to_owned(),
+        }
+    }
+
     fn name(&self) -> String {
         match (self.from, self.to, self.port) {
             (Some(from), Some(to), Some(port)) => {
@@ -55,7 +64,7 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         row
     };
     let bar = |edge: &Edge| Bar {
-        name: edge.name(),
+        name: edge.short_name(),
         lengths: vec![edge.placed.stages.map_or(0.0, |stages| stages as f64)],
     };
     Ok(Outcome {
@@ -101,5 +110,8 @@ mod tests {
         let rows = &outcome.tables[0].rows;
         assert_eq!(rows[0][..3], ["0 to 1, port 1: filter(…)", "yes", "2"]);
         assert_eq!(rows[1][..3], ["all edges in one switch", "no: needs 13 stages", ""]);
+        let Marks::Bars { bars, .. } = &outcome.charts[0].marks else { panic!("no bars") };
+        let names: Vec<&str> = bars.iter().map(|bar| bar.name.as_str()).collect();
+        assert_eq!(names, ["0 to 1: filter", "all in one switch"]);
     }
 }

@@ -5,7 +5,7 @@ use sluicegate_costmodel::Provenance;
 
 use super::completion::{Seconds, provenance, seconds_of};
 use super::sweep::percent;
-use crate::chart::{Axis, Line, Marks};
+use crate::chart::{Axis, Bar, Marks};
 use crate::experiment::Method;
 use crate::{Chart, Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
@@ -110,15 +110,21 @@ fn evaluate(_: &Setting, results: &Results) -> Result<Outcome, ResultsError> {
         provenance: provenance(),
     });
     outcome.tables.push(forwarded(results)?);
-    let line = |(query, times): &(&str, Vec<f64>)| {
-        let counts = COUNTS.iter().filter_map(|count| count.parse().ok());
-        Line::new(*query, counts.zip(times.iter().copied()))
+    // Lines of nine queries would be one band.
+    let bar = |(query, times): &(&str, Vec<f64>)| Bar {
+        name: (*query).to_owned(),
+        lengths: times.clone(),
     };
+    let part = |count: &str| format!("{count} {}", if count == "1" { "entry" } else { "entries" });
     outcome.charts.push(Chart {
         title: "Completion times by the entries in a packet".to_owned(),
-        x: Axis::linear("entries in a packet"),
-        y: Axis::linear("seconds"),
-        marks: Marks::Lines(queries.iter().map(line).collect()),
+        x: Axis::linear("seconds"),
+        y: Axis::default(),
+        marks: Marks::Bars {
+            parts: COUNTS.map(part).to_vec(),
+            bars: queries.iter().map(bar).collect(),
+            is_stacked: false,
+        },
         provenance: provenance(),
     });
     Ok(outcome)
@@ -184,5 +190,8 @@ mod tests {
         let row =
             ["distinct", "position", "25.0 %", "25.0 %", "25.0 %", "25.0 %", "unchanged", "2"];
         assert_eq!(faster.tables[1].rows[0], row);
+        let Marks::Bars { parts, bars, .. } = &faster.charts[0].marks else { panic!("no bars") };
+        assert_eq!(parts, &["1 entry", "2 entries", "4 entries", "8 entries"]);
+        assert_eq!((bars.len(), bars[0].lengths.as_slice()), (1, &[2.0, 2.0, 1.0, 2.0][..]));
     }
 }

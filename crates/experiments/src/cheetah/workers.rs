@@ -7,6 +7,7 @@ use super::completion::{merged, provenance};
 use super::worker_times::{Compared, PARTITIONS, Q3, SCALED, compared, partitions, runs};
 use crate::chart::{Axis, Bar, Line, Marks};
 use crate::experiment::Method;
+use crate::tolerance::{QUARTER, is_same};
 use crate::{Chart, Experiment, Outcome, Results, ResultsError, Setting, Table};
 
 /// The queries of Figure 5, and two of Figure 6 over partitions of three sizes.
@@ -117,7 +118,7 @@ fn decide_queries(outcome: &mut Outcome, queries: &[Compared]) {
     outcome.decide(
         "C22",
         format!("{of_first:.2} times the first run, {of_later:.1} times later runs"),
-        (0.75..=1.25).contains(&of_first) && of_later > 1.0,
+        is_same(of_first) && of_later > 1.0,
     );
     if let Some(it) = filter {
         outcome.note(format!(
@@ -171,7 +172,9 @@ fn decide_partitions(outcome: &mut Outcome, partitions: &[Compared]) {
         format!("at least {least:.2} times as fast; factors differ by up to {spread:.2} times")
     };
     let (least, spread) = factors(later);
-    let holds = partitions.len() == SCALED.len() * PARTITIONS.len() && least > 1.0 && spread <= 1.5;
+    let holds = partitions.len() == SCALED.len() * PARTITIONS.len()
+        && least > 1.0
+        && spread <= 1.0 + QUARTER;
     outcome.decide("C25", worded((least, spread)), holds);
     outcome.note(format!(
         "the factors are of later runs of DISTINCT and GROUP BY with 20, 10 and 5 workers, as in the paper. Our workers \

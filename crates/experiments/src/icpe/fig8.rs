@@ -101,7 +101,7 @@ fn point(query: &Ranked) -> Option<(f64, f64, String)> {
 /// The five queries of Table 2.
 fn published() -> PointSeries {
     PointSeries {
-        name: "published, Spark".to_owned(),
+        name: "Spark, published".to_owned(),
         points: SPARK
             .iter()
             .map(|it| (it.scan_ratio, it.cpu[0], format!("Q{}", it.query)))

@@ -25,6 +25,7 @@ mod models;
 mod paper;
 mod plans;
 mod ranking;
+mod samples;
 mod selectivity;
 pub mod setup;
 mod stages;

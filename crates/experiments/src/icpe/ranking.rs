@@ -132,6 +132,18 @@ pub(super) fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
     1.0 - 6.0 * squares / (count * (count * count - 1.0))
 }
 
+/// The least rank correlations that 5 % of all orders of 4 to 10 pairs have, by the permutations of Spearman's test on one
+/// side.
+const SIGNIFICANT: [f64; 7] = [1.0, 0.9, 0.829, 0.714, 0.643, 0.6, 0.564];
+
+/// Returns the least rank correlation of so many pairs that is significant. Fewer than four pairs have none.
+pub(super) fn significant(pairs: usize) -> f64 {
+    match pairs.checked_sub(4) {
+        None => f64::INFINITY,
+        Some(at) => SIGNIFICANT[at.min(SIGNIFICANT.len() - 1)],
+    }
+}
+
 /// Returns the rank of each value, where equal values have the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
@@ -152,6 +164,32 @@ mod tests {
         assert_eq!(rank_correlation(&[(1.0, 9.0), (3.0, 5.0), (2.0, 6.0)]), -1.0);
         assert_eq!(rank_correlation(&[(1.0, 9.0)]), 0.0);
         assert_eq!(ranks(&[5.0, 1.0, 5.0]), [1.5, 0.0, 1.5]);
+    }
+
+    #[test]
+    fn five_percent_of_the_orders_of_six_pairs_are_significant() {
+        fn orders(of: &mut Vec<u8>, from: usize, all: &mut Vec<Vec<u8>>) {
+            if from == of.len() {
+                all.push(of.clone());
+            }
+            for at in from..of.len() {
+                of.swap(from, at);
+                orders(of, from + 1, all);
+                of.swap(from, at);
+            }
+        }
+        for pairs in [4_u8, 5, 6, 7] {
+            let mut all = Vec::new();
+            orders(&mut (0..pairs).collect(), 0, &mut all);
+            let correlation = |order: &Vec<u8>| {
+                let pairs = order.iter().enumerate().map(|(a, b)| (a as f64, f64::from(*b)));
+                rank_correlation(&pairs.collect::<Vec<_>>())
+            };
+            let least = significant(usize::from(pairs)) - 5e-4;
+            let beyond = all.iter().filter(|it| correlation(it) >= least).count();
+            assert!(beyond as f64 <= 0.05 * all.len() as f64, "{pairs}: {beyond}");
+        }
+        assert_eq!(significant(3), f64::INFINITY);
     }
 
     fn listed(query: &str, measured_s: f64) -> serde_json::Value {

@@ -1,15 +1,18 @@
 //! Table 3: queries over their tables, and over model tables.
 
 use sluicegate_costmodel::Provenance;
+use sluicegate_workloads::tpcds::Table as Source;
 
 use super::models::{ModelRun, model, models, optional, run};
 use super::paper::{PRESTO, Presto};
 use super::plans::Operators;
-use super::ranking::{Ranked, Speedups, extremes, query, rank_correlation, ranked};
+use super::ranking::{Ranked, Speedups, extremes, query, rank_correlation, ranked, significant};
+use super::samples::sampled;
 use super::selectivity::{counted, counting, percent};
-use super::table2::{NEAR as NEAR_GREATEST, NONE};
+use super::table2::{are_near, is_none};
 use super::tpcds::{RANKING, SETUP_WORDS, ranking};
 use crate::experiment::Method;
+use crate::tolerance::{QUARTER, is_within};
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The table.
@@ -26,8 +29,18 @@ const SCANS: [(&str, &str, f64); 3] = [
     ("web_sales", "ws_ship_customer_sk IS NULL", 0.03),
     ("catalog_sales", "cs_ship_addr_sk IS NULL", 0.50),
 ];
-/// Half of a tenth of a percent.
-const NEAR: f64 = 0.05;
+/// The tables of [`SCANS`], and the columns that are NULL.
+const SAMPLED: [(Source, &str); 3] = [
+    (Source::StoreSales, "ss_store_sk"),
+    (Source::WebSales, "ws_ship_customer_sk"),
+    (Source::CatalogSales, "cs_ship_addr_sk"),
+];
+/// The scale factor of the paper's Presto, 10 TB, and the parts of a sample of it.
+const SCALE: f64 = 10_000.0;
+const PARTS: u32 = 200;
+/// The greatest difference of a sample from a printed percent: half of its last digit, or a share of it.
+const HALF_DIGIT: f64 = 0.005;
+const NEAR: f64 = 0.01;
 
 fn runs(setting: &Setting) -> Vec<Run> {
     let scans = SCANS.map(|(table, condition, _)| (table, condition));
@@ -51,17 +64,19 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let in_spark = query(results, &ranking, 75, RANKING)?.speedup();
     let q9 = Operators::of([&query(results, &ranking, 9, RANKING)?.plan]);
     let kept: Vec<f64> = counted(results, "scans of Q76")?.into_iter().map(percent).collect();
+    let samples =
+        SAMPLED.map(|(table, column)| sampled(table, SCALE, PARTS, column, |it| it.is_none()));
     let mut outcome = Outcome::default();
     found.range(&mut outcome, setting);
     found.q9(&mut outcome, q9.fact_scans);
     found.q49(&mut outcome);
     found.q75(&mut outcome, in_spark);
-    scans_of_q76(&mut outcome, &kept);
+    scans_of_q76(&mut outcome, &samples, &kept, setting);
     found.selective(&mut outcome);
     found.plans(&mut outcome);
     outcome.tables.push(times(&queries));
     outcome.tables.push(operators(&planned));
-    outcome.tables.push(selectivities(&kept));
+    outcome.tables.push(selectivities(&samples, &kept));
     Ok(outcome)
 }
 
@@ -80,7 +95,7 @@ impl Found<'_> {
         let speedups: Speedups = self.all.iter().map(|it| (it.number(), it.speedup())).collect();
         let [(greatest, most), (least, little)] = extremes(&speedups);
         let published = PRESTO.iter().map(|it| it.speedup).fold(0.0, f64::max);
-        let is_near = (most / published - 1.0).abs() <= NEAR_GREATEST && little <= NONE;
+        let is_near = are_near(most, published, little);
         let holds = (greatest, least) == (44, 72) && is_near;
         let found = format!("{little:.2} (query {least}) to {most:.2} times (query {greatest})");
         outcome.decide("I11", found, holds);
@@ -96,12 +111,12 @@ impl Found<'_> {
             reasons.push(format!("The paper's Table 3 does not have query {greatest}"));
         }
         let q72 = self.q72.speedup();
-        if q72 > NONE {
+        if !is_none(q72) {
             reasons.push(format!(
                 "Query 72 runs {q72:.2} times as fast, because its joins have few rows"
             ));
         }
-        let slower = |it: &&ModelRun| it.speedup() < 1.0 / NONE;
+        let slower = |it: &&ModelRun| it.speedup() < 1.0 && !is_none(it.speedup());
         reasons.extend(self.all.iter().filter(slower).map(|it| {
             let plan = if it.same_plan == Some(true) { ", with the same plan" } else { "" };
             format!(
@@ -116,18 +131,21 @@ impl Found<'_> {
 
     fn q9(&self, outcome: &mut Outcome, fact_scans: u32) {
         let speedup = self.q9.speedup();
-        let holds = fact_scans == 15 && speedup >= 3.0;
+        let holds = fact_scans == 15 && is_within(speedup, 5.28, QUARTER);
         outcome.decide("I13", format!("{fact_scans} scans, {speedup:.2} times"), holds);
         if fact_scans != 15 {
             outcome.note("the plan here shares or splits scans");
         } else if !holds {
-            outcome.note(OVERHEAD);
+            outcome.note(format!(
+                "{OVERHEAD}. The authors explain a part of their number by the layout: five model tables take the place of \
+                 one table, so fewer workers read the same file"
+            ));
         }
     }
 
     fn q49(&self, outcome: &mut Outcome) {
         let (speedup, bytes) = (self.q49.speedup(), self.q49.bytes_ratio.unwrap_or_default());
-        let holds = speedup >= 3.0 && bytes >= 3.0;
+        let holds = is_within(speedup, 6.1, QUARTER) && is_within(bytes, 4.5, QUARTER);
         outcome.decide("I17", format!("{speedup:.2} times, {bytes:.2} times"), holds);
         if !holds {
             outcome.note(OVERHEAD);
@@ -136,7 +154,8 @@ impl Found<'_> {
 
     fn q75(&self, outcome: &mut Outcome, in_spark: f64) {
         let both = [in_spark, self.q75.speedup()];
-        let holds = both.iter().all(|it| (1.2..=3.0).contains(it));
+        let holds =
+            both.iter().zip([2.07, 2.05]).all(|(it, published)| is_within(*it, published, QUARTER));
         outcome.decide("I18", format!("{:.2} times, {:.2} times", both[0], both[1]), holds);
         let reason = if holds { "" } else { ". Joins and sorts have few rows at this scale" };
         outcome.note(format!(
@@ -150,11 +169,13 @@ impl Found<'_> {
     fn selective(&self, outcome: &mut Outcome) {
         let pair = |it: &ModelRun| Some((it.left_out()?, it.speedup()));
         let pairs: Vec<(f64, f64)> = self.all.iter().filter_map(pair).collect();
-        let correlation = rank_correlation(&pairs);
-        outcome.decide("I25", format!("rank correlation {correlation:.2}"), correlation > 0.0);
+        let (correlation, least) = (rank_correlation(&pairs), significant(pairs.len()));
+        let found = format!("rank correlation {correlation:.2}, significant from {least:.2} on");
+        outcome.decide("I25", found, correlation >= least);
         outcome.note(format!(
             "the correlation is of the speed-ups of {} queries over model tables with the rows that their scans of fact \
-             tables leave out. It is between -1 and 1, and with so few queries only a large one is significant",
+             tables leave out. It is between -1 and 1. By chance, so few queries have at least {least:.2} in 5 % of all \
+             orders",
             pairs.len()
         ));
     }
@@ -178,13 +199,22 @@ impl Found<'_> {
     }
 }
 
-fn scans_of_q76(outcome: &mut Outcome, kept: &[f64]) {
-    let found: Vec<String> = kept.iter().map(|it| format!("{it:.2}")).collect();
-    let near = kept.iter().zip(SCANS).all(|(kept, (_, _, printed))| (kept - printed).abs() <= NEAR);
-    outcome.decide("I20", format!("{} %", found.join(", ")), near && kept.len() == SCANS.len());
-    if !near {
-        outcome.note("the generator draws missing keys at random, and the tables have few rows");
-    }
+/// Decides by samples at the paper's scale: at a small one, few rows of web_sales have no customer.
+fn scans_of_q76(outcome: &mut Outcome, samples: &[(u64, u64); 3], kept: &[f64], setting: &Setting) {
+    let percents = samples.map(percent);
+    let listed =
+        |all: &[f64]| all.iter().map(|it| format!("{it:.2}")).collect::<Vec<String>>().join(", ");
+    let near = percents.iter().zip(SCANS).all(|(kept, (_, _, printed))| {
+        (kept - printed).abs() <= HALF_DIGIT || is_within(*kept, printed, NEAR)
+    });
+    outcome.decide("I20", format!("{} %", listed(&percents)), near);
+    let counts = samples.map(|(rows, kept)| format!("{kept} of {rows}"));
+    outcome.note(format!(
+        "counted in samples of dsdgen's rows at 10 TB: {}. Of the rows at scale factor {}, the scans keep {} %",
+        counts.join(", "),
+        setting.scale,
+        listed(kept),
+    ));
 }
 
 /// Returns the percent of the rows of fact tables that the scans of a query keep.
@@ -252,19 +282,20 @@ fn operators(planned: &[(&Presto, &Ranked)]) -> Table {
     }
 }
 
-fn selectivities(kept: &[f64]) -> Table {
-    let row = |((table, condition, published), kept): ((&str, &str, f64), &f64)| {
+fn selectivities(samples: &[(u64, u64); 3], kept: &[f64]) -> Table {
+    let row = |(at, (table, condition, published)): (usize, (&str, &str, f64))| {
         vec![
             table.to_owned(),
             condition.to_owned(),
-            format!("{kept:.3}"),
+            optional(kept.get(at).copied(), 3),
+            format!("{:.3}", percent(samples[at])),
             format!("{published:.2}"),
         ]
     };
     Table {
         title: "Rows that the scans of query 76 keep, in percent".to_owned(),
-        columns: vec!["table", "condition", "kept", "published"],
-        rows: SCANS.into_iter().zip(kept).map(row).collect(),
+        columns: vec!["table", "condition", "kept here", "kept at 10 TB, a sample", "published"],
+        rows: SCANS.into_iter().enumerate().map(row).collect(),
         provenance: Provenance::Counted,
     }
 }

@@ -76,7 +76,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         x: Axis::logarithmic("measured seconds"),
         y: Axis::logarithmic("predicted seconds"),
         marks: Marks::Points(series),
-        provenance: Provenance::Measured,
+        provenance: mixed(setting),
     });
     let profile = setting.either("the profile local", "a profile calibrated behind each link");
     outcome.tables.push(Table {
@@ -89,9 +89,15 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         title: "All trials".to_owned(),
         columns: vec!["format", "link", "query", "way", "predicted s", "measured s", "error, %"],
         rows,
-        provenance: Provenance::Measured,
+        provenance: mixed(setting),
     });
     Ok(outcome)
+}
+
+/// The provenance of numbers of which some are measured and some predicted.
+fn mixed(setting: &Setting) -> Provenance {
+    let profile = setting.either("the profile local", "a profile calibrated behind each link");
+    Provenance::Modelled(format!("{profile}; measured seconds are measured here").into())
 }
 
 /// Trials below these seconds are mostly what the profile has no time for: planning, and the start of requests.

@@ -115,7 +115,7 @@ fn beside(setting: &Setting, results: &Results, outcome: &mut Outcome) -> Result
                 line("measured", &|_, query| query.seconds),
                 line("modelled", &|workers, _| predicted(workers)),
             ]),
-            provenance: Provenance::Measured,
+            provenance: mixed(),
         });
         rows.extend(queries.iter().map(|(workers, query)| {
             vec![
@@ -149,6 +149,11 @@ fn beside(setting: &Setting, results: &Results, outcome: &mut Outcome) -> Result
         provenance: Provenance::Measured,
     });
     Ok(())
+}
+
+/// The provenance of a chart of measured and modelled times.
+fn mixed() -> Provenance {
+    Provenance::Modelled(format!("{MACHINE}; the line named measured is measured here").into())
 }
 
 /// Adds the predictions of a scan that is too large for one machine.

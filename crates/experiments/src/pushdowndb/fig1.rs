@@ -1,7 +1,5 @@
 //! Figure 1: time and cost of three filters over selectivities from 1e-7 to 1e-2.
 
-use std::ops::RangeInclusive;
-
 use sluicegate_costmodel::{Cost, HardwareProfile, Rows};
 
 use super::filter::Filter;
@@ -12,6 +10,7 @@ use super::table2::published;
 use super::{data, names};
 use crate::chart::{Axis, Line};
 use crate::experiment::Method;
+use crate::tolerance::{QUARTER, is_within};
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The figure, predicted for the paper's client and measured here.
@@ -26,8 +25,11 @@ pub const EXPERIMENT: Experiment = Experiment {
 const POWERS: [i32; 6] = [-7, -6, -5, -4, -3, -2];
 /// The rows of the table, as the paper rounds them.
 const ROWS: f64 = 6e7;
-/// The additional cost that S3-side filtering may have.
-const DEARER: RangeInclusive<f64> = 0.15..=0.25;
+/// How many times as fast S3-side filtering is in the paper, and how many times cheaper the index.
+const FASTER: f64 = 10.0;
+const CHEAPER: f64 = 2.7;
+/// The additional cost of S3-side filtering in the paper, and the greatest difference from it.
+const DEARER: [f64; 2] = [0.24, 0.05];
 
 /// The share of lineitem's rows for each unit of price, where [`query`] selects.
 const DENSITY: f64 = 1.54e-5;
@@ -92,11 +94,17 @@ fn predictions() -> Predictions {
 fn decide(outcome: &mut Outcome, [server, s3, index]: &Predictions) {
     let ratios: Vec<f64> = server.iter().zip(s3).map(|(server, s3)| server.0 / s3.0).collect();
     let (least, most) = range(&ratios);
-    let same = most / least <= 1.3;
-    outcome.decide("P11", format!("{least:.1} to {most:.1} times"), least >= 8.0 && same);
+    let near = ratios.iter().all(|it| is_within(*it, FASTER, QUARTER));
+    outcome.decide("P11", format!("{least:.1} to {most:.1} times"), near);
+    let all: Vec<String> = POWERS
+        .iter()
+        .zip(&ratios)
+        .map(|(power, ratio)| format!("{ratio:.1} at 1e{power}"))
+        .collect();
     outcome.note(format!(
-        "at 1e-2, 600,000 rows are returned and take {:.1} s more than at 1e-7, by the time of a row that Table II \
-         implies; the profile is fitted to Table II at 1e-5 and 1e-3",
+        "{}; the profile is fitted to Table II, whose seconds give 15.7 at 1e-5 and 11.7 at 1e-3. At 1e-2, 600,000 rows \
+         are returned and take {:.1} s more than at 1e-7, by the time of a row that Table II implies",
+        all.join(", "),
         s3[POWERS.len() - 1].0 - s3[0].0
     ));
     let slower: Vec<f64> = index.iter().zip(s3).map(|(index, s3)| index.0 / s3.0).collect();
@@ -118,7 +126,9 @@ fn decide(outcome: &mut Outcome, [server, s3, index]: &Predictions) {
         s3.iter().zip(server).map(|(s3, server)| cents(&s3.1) / cents(&server.1) - 1.0).collect();
     let (least, most) = range(&dearer);
     let found = format!("{:+.1} % to {:+.1} %", 100.0 * least, 100.0 * most);
-    outcome.decide("P13", found, dearer.iter().all(|it| DEARER.contains(it)));
+    let [published, off] = DEARER;
+    let near = dearer.iter().all(|it| (it - published).abs() <= off);
+    outcome.decide("P13", found, near);
     let all: Vec<String> = POWERS
         .iter()
         .zip(&dearer)
@@ -142,7 +152,14 @@ fn decide(outcome: &mut Outcome, [server, s3, index]: &Predictions) {
     );
     outcome.decide("P14", both, scanning > 0.5 && computing > 0.5);
     let cheaper = cents(&server[0].1) / cents(&index[0].1);
-    outcome.decide("P15", format!("{cheaper:.1} times at 1e-7"), (2.5..=3.5).contains(&cheaper));
+    let near = is_within(cheaper, CHEAPER, QUARTER);
+    outcome.decide("P15", format!("{cheaper:.2} times at 1e-7"), near);
+    outcome.note(format!(
+        "the index costs {:.3} cents here and server-side filtering {:.3}; the rounded cents of Table II give 3.2 at 1e-5, \
+         which is nearer to this than to 2.7. The size of the index is not published",
+        cents(&index[0].1),
+        cents(&server[0].1),
+    ));
     let last = &index[POWERS.len() - 1].1;
     let requests = last.requests.cents() / cents(last);
     let grows = index.windows(2).all(|pair| {
@@ -265,7 +282,7 @@ mod tests {
         decide(&mut outcome, &predictions());
         let differing: Vec<&str> =
             outcome.verdicts.iter().filter(|it| !it.holds).map(|it| it.claim).collect();
-        assert_eq!(differing, ["P11", "P12", "P13"]);
+        assert_eq!(differing, ["P11", "P12", "P13", "P15"]);
         assert!(outcome.verdicts.iter().all(|it| it.holds || it.note.is_some()));
     }
 

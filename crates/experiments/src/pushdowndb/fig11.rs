@@ -7,6 +7,7 @@ use super::sweep::{self, Cell, LINK, Measured, megabytes};
 use super::sweep_charts;
 use crate::chart::Axis;
 use crate::experiment::Method;
+use crate::tolerance::MUCH;
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The figure, measured here.
@@ -114,12 +115,18 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
         |it| format!("at most {:.0} % of the bytes", 100.0 * it),
     );
     let found = format!("at least {faster:.1} times as fast, {bytes}");
-    outcome.decide("P65", found, scanned.is_some_and(|it| it <= FEWER) && faster > 1.0);
+    outcome.decide("P65", found, scanned.is_some_and(|it| it <= FEWER) && faster >= MUCH);
     let slowest = wide.iter().min_by(|one, other| gain(one).total_cmp(&gain(other)));
     if let Some((csv, parquet)) = slowest {
+        let reason = match faster >= MUCH {
+            true => "",
+            false => {
+                "; tables of this size are read in so little time that planning and requests are a part of both"
+            }
+        };
         outcome.note(format!(
             "the least gain among 10 and 20 columns, if none or a quarter of the rows pass: CSV takes {:.0} ms, and \
-             Parquet {:.0} ms",
+             Parquet {:.0} ms{reason}",
             1e3 * csv.seconds(),
             1e3 * parquet.seconds(),
         ));

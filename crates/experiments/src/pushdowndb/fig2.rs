@@ -1,11 +1,14 @@
 //! Figure 2: joins by the number of customers.
 
+use sluicegate_costmodel::Cost;
+
 use super::data;
 use super::join_sweep::{self, Point};
 use super::joins::{BOUNDS, Join};
 use super::names;
 use super::sweep::{self, Cell, Measured, series};
 use crate::experiment::Method;
+use crate::tolerance::{MUCH, is_same};
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
 
 /// The figure, measured here and predicted for the paper's client.
@@ -23,8 +26,6 @@ const PUBLISHED: [(Join, usize, f64); 2] =
 const ALL_COLUMNS: &str = "filtered, all columns";
 /// The series of the baseline with the same query.
 const BASELINE_WIDE: &str = "baseline, all columns";
-/// The largest relative difference between filtered join and baseline.
-const SAME: f64 = 0.25;
 /// The least ratio of times that counts as slower. Times within 10 % count as the same.
 const SLOWER: f64 = 1.1;
 
@@ -71,7 +72,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     };
     let wide = ratio(ALL_COLUMNS, BASELINE_WIDE);
     let found: Vec<String> = wide.iter().map(|it| format!("{it:.2}")).collect();
-    let same = wide.iter().all(|it| (it - 1.0).abs() <= SAME);
+    let same = wide.iter().all(|it| is_same(*it));
     outcome.decide("P33", format!("{} of the baseline's time", found.join(" and ")), same);
     let projected = ratio(names::FILTERED, names::BASELINE);
     let reason = match same {
@@ -95,7 +96,7 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     let grows = sent.windows(2).all(|pair| pair[0] < pair[1]);
     let gains = baseline.iter().zip(&bloom).map(|(get, bloom)| get.seconds() / bloom.seconds());
     let gains: Vec<f64> = gains.collect();
-    let faster = gains.len() == BOUNDS.len() && gains.iter().all(|it| *it > 1.0);
+    let faster = gains.len() == BOUNDS.len() && gains.iter().all(|it| *it >= MUCH);
     let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
     let ends = [sent.first(), sent.last()].map(|it| it.map_or(0.0, |it| *it as f64 / 1e3));
     let slower = bloom.first().zip(bloom.last());
@@ -108,22 +109,34 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     outcome.decide("P34", found, fewest && grows && faster && slower >= SLOWER);
     let milliseconds: Vec<String> =
         bloom.iter().map(|it| format!("{:.0}", 1e3 * it.seconds())).collect();
+    let reason = match slower >= SLOWER {
+        true => "",
+        false => {
+            "; at this scale, requests and the scan of orders take most of that time for any number of keys"
+        }
+    };
     outcome.note(format!(
-        "the Bloom join takes {} ms by bound; the baseline sends {:.0} kB, the filtered join {:.0} kB",
+        "the Bloom join takes {} ms by bound{reason}; the baseline sends {:.0} kB, the filtered join {:.0} kB",
         milliseconds.join(", "),
         first(&baseline, |it| it.link() as f64 / 1e3),
         first(&filtered, |it| it.link() as f64 / 1e3),
     ));
 
     let [baseline, _, bloom] = join_sweep::predictions(&points());
-    let (Some(slow), Some(fast)) = (baseline.first(), bloom.first()) else { return Ok(outcome) };
-    let time = slow.0 / fast.0;
-    let cost = slow.1.total().cents() / fast.1.total().cents();
-    let smaller = (cost.ln()).abs() < (time.ln()).abs();
-    outcome.decide("P35", format!("{time:.1} times as fast, {cost:.1} times as cheap"), smaller);
+    let pairs = || baseline.iter().zip(&bloom);
+    let times: Vec<f64> = pairs().map(|(slow, fast)| slow.0 / fast.0).collect();
+    let cents = |it: &(f64, Cost)| it.1.total().cents();
+    let costs: Vec<f64> = pairs().map(|(dear, cheap)| cents(dear) / cents(cheap)).collect();
+    let smaller = times.iter().zip(&costs).all(|(time, cost)| cost.ln().abs() < time.ln().abs());
+    let found = format!(
+        "{} times as fast, {} times as cheap",
+        sweep::between(&times),
+        sweep::between(&costs)
+    );
+    outcome.decide("P35", found, smaller);
     let here = |of| sweep::ratios(&measured, [names::BASELINE, names::BLOOM], of);
     outcome.note(format!(
-        "predicted at the first bound; measured here, it is {} times as fast and {} times as cheap",
+        "predicted at the six bounds; measured here, it is {} times as fast and {} times as cheap",
         sweep::between(&here(Measured::seconds)),
         sweep::between(&here(Measured::dollars)),
     ));

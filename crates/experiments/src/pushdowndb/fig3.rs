@@ -3,8 +3,9 @@
 use super::join_sweep::{self, Point};
 use super::joins::{BOUNDS, DATES, Join};
 use super::names;
-use super::sweep::{self, Cell, series, spread};
+use super::sweep::{self, Cell, Measured, ratios, series, spread};
 use crate::experiment::Method;
+use crate::tolerance::{MUCH, QUARTER};
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting};
 
 /// The figure, measured here and predicted for the paper's client.
@@ -15,8 +16,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     method: Method::Live { runs, evaluate },
 };
 
+/// The largest ratio of costs that counts as no more: the paper calls them comparable or cheaper.
+const COMPARABLE: f64 = 1.1;
 /// The largest ratio of times that counts as the same.
-const FLAT: f64 = 1.3;
+const FLAT: f64 = 1.0 + QUARTER;
 
 fn points() -> Vec<Point> {
     let point = |(before, early): (Option<&'static str>, f64)| Point {
@@ -45,23 +48,36 @@ fn evaluate(setting: &Setting, results: &Results) -> Result<Outcome, ResultsErro
     };
     let [baseline, filtered, bloom] = Join::ALL.map(|join| seconds(join.name()));
     let faster = baseline.first().zip(filtered.first()).map_or(0.0, |(get, select)| get / select);
-    outcome.decide("P36", format!("{faster:.1} times as fast"), faster >= 2.0);
-    if faster < 2.0 {
+    outcome.decide("P36", format!("{faster:.1} times as fast"), faster >= MUCH);
+    if faster < MUCH {
         outcome.note("orders are small here, so that requests take most of the time");
     }
     let range = spread(bloom.iter().copied());
-    let costs = [names::BASELINE, names::BLOOM]
-        .map(|name| series(&measured, name).into_iter().map(|it| it.dollars()).fold(0.0, f64::max));
-    let found = format!("{range:.2} times; {:.2} times the cost", costs[1] / costs[0]);
-    outcome.decide("P37", found, range <= FLAT && costs[1] <= costs[0]);
-    if range > FLAT || costs[1] > costs[0] {
-        let times: Vec<String> = bloom.iter().map(|it| format!("{:.0}", 1e3 * it)).collect();
-        outcome.note(format!(
-            "the joins take {} ms from the earliest date to none: scans of a tenth of a second differ by what else runs, \
-             and the keys are looked up for early orders only",
-            times.join(", ")
-        ));
-    }
+    let cost = |name: &str| ratios(&measured, [names::BLOOM, name], Measured::dollars);
+    let dearest =
+        [names::BASELINE, names::FILTERED].map(|name| cost(name).into_iter().fold(0.0, f64::max));
+    let found = format!(
+        "{range:.2} times; at most {:.2} times the cost of the baseline and {:.2} times that of the filtered join",
+        dearest[0], dearest[1]
+    );
+    let is_flat = range <= FLAT;
+    outcome.decide("P37", found, is_flat && dearest.iter().all(|it| *it <= COMPARABLE));
+    let times: Vec<String> = bloom.iter().map(|it| format!("{:.0}", 1e3 * it)).collect();
+    let [_, _, predicted] = join_sweep::predictions(&points());
+    let seconds: Vec<f64> = predicted.iter().map(|it| it.0).collect();
+    let reason = match is_flat {
+        true => "",
+        false => {
+            ": scans of a tenth of a second differ by what else runs, and keys are looked up for early orders only"
+        }
+    };
+    outcome.note(format!(
+        "measured here, the joins take {} ms from the earliest date to none{reason}. The prediction for the paper's client \
+         is not flat, as the chart shows: {} s, because the model evaluates the filter's hash functions for early orders \
+         only",
+        times.join(", "),
+        sweep::between(&seconds),
+    ));
     let points = points();
     join_sweep::show(&mut outcome, ("share of orders", &points), &measured, &[]);
     Ok(outcome)

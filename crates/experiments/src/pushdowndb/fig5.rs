@@ -6,6 +6,7 @@ use super::sweep_charts;
 use super::{data, names};
 use crate::chart::{Axis, Line};
 use crate::experiment::Method;
+use crate::tolerance::{QUARTER, is_within};
 use crate::{Experiment, Outcome, Results, ResultsError, Run, Setting, Table};
 
 /// The figure, measured here and predicted for the paper's client.
@@ -21,7 +22,12 @@ const GROUPS: [usize; 5] = [2, 4, 8, 16, 32];
 const WAYS: [(&str, &str); 3] =
     [(names::SERVER, "server"), (names::FILTERED, "filtered"), (names::S3, "case")];
 /// The largest ratio of times that counts as the same.
-const FLAT: f64 = 1.3;
+const FLAT: f64 = 1.0 + QUARTER;
+/// How many times as fast filtered group-by is in the paper, and S3-side group-by with few groups.
+const PROJECTED: f64 = 1.64;
+const FEW_GROUPS: f64 = 4.1;
+/// The greatest relative difference of these, whose model is fitted to the authors' logs.
+const TENTH: f64 = 0.1;
 /// The largest ratio of costs that counts as close.
 const CLOSE: f64 = 1.35;
 /// The run whose plan has the statement of the second phase.
@@ -98,16 +104,17 @@ fn decide_predicted(outcome: &mut Outcome) {
     let [server, filtered] = [GroupBy::Server, GroupBy::Filtered].map(GroupBy::predict);
     let s3 = GROUPS.map(|groups| GroupBy::S3(groups).predict());
     let faster = server.0 / filtered.0;
-    outcome.decide("P43", format!("{faster:.2} times as fast"), (1.4..=2.0).contains(&faster));
+    let near = is_within(faster, PROJECTED, TENTH);
+    outcome.decide("P43", format!("{faster:.2} times as fast"), near);
     outcome.note(
-        "the ratio is an input, no prediction: the client's rates are fitted to the 97.6 s and 51.4 s of the authors' logs \
-         of 2018; the paper's fetch is faster than the one in the logs",
+        "no prediction: the client's rates are fitted to the 97.6 s and 51.4 s of the authors' logs of 2018, whose ratio \
+         this is; the seconds behind the published number are not printed",
     );
     let few = filtered.0 / s3[0].0;
     outcome.decide(
         "P44",
         format!("{few:.2} times as fast at two groups"),
-        (3.7..=4.5).contains(&few),
+        is_within(few, FEW_GROUPS, TENTH),
     );
     outcome.note(format!(
         "the {:.1} s of filtered group-by are fitted to the authors' logs; the {:.1} s of S3-side group-by are predicted",
@@ -201,9 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn the_predictions_agree_with_the_claims() {
+    fn the_predicted_claims_that_differ_are_these() {
         let mut outcome = Outcome::default();
         decide_predicted(&mut outcome);
-        assert!(outcome.verdicts.iter().all(|it| it.holds), "{:?}", outcome.verdicts);
+        let differing: Vec<&str> =
+            outcome.verdicts.iter().filter(|it| !it.holds).map(|it| it.claim).collect();
+        assert_eq!(differing, ["P43"], "{:?}", outcome.verdicts);
     }
 }

@@ -7,6 +7,7 @@ use super::paper::{predicted, provenance, seconds};
 use super::sweep_charts::parts_chart;
 use crate::chart::Bar;
 use crate::experiment::Method;
+use crate::tolerance::{QUARTER, is_within};
 use crate::{Experiment, Outcome, Table};
 
 /// The table, predicted for the paper's client.
@@ -28,6 +29,9 @@ const CELLS: [(Filter, f64, [&str; 2], f64, &str); 6] = [
 ];
 /// The rows of the table at selectivity 1, as the paper rounds them.
 const ROWS: f64 = 6e7;
+/// How many times as fast S3-side filtering is by the text, and how many times cheaper an index.
+const FASTER: f64 = 10.0;
+const CHEAPER: f64 = 4.0;
 /// The largest relative difference of a time.
 const TOLERANCE: f64 = 0.1;
 /// The times to which the profile `paper` is fitted, and the constants that each decides.
@@ -53,8 +57,8 @@ fn compute() -> Outcome {
         let passing = Rows::from_f64(ROWS * selectivity);
         let (time, cost) = predicted(&filter.steps(passing), HardwareProfile::paper());
         let cents = cost.total().cents();
-        let off = time.as_secs_f64() / published - 1.0;
-        outcome.decide(time_claim, format!("{} s", seconds(time)), off.abs() <= TOLERANCE);
+        let near = is_within(time.as_secs_f64(), published, TOLERANCE);
+        outcome.decide(time_claim, format!("{} s", seconds(time)), near);
         if let Some((_, constant)) = FITTED.iter().find(|it| it.0 == time_claim) {
             outcome.note(format!("the profile is fitted to this cell: {constant}"));
         }
@@ -91,10 +95,17 @@ fn compute() -> Outcome {
         false,
         provenance(),
     ));
-    let (faster, cheaper) = (times[0] / times[1], costs[1] / costs[2]);
-    outcome.decide("P29", format!("{faster:.1} times as fast"), faster >= 10.0);
-    outcome.note("at 1e-5; the profile is fitted to both times");
-    outcome.decide("P30", format!("{cheaper:.1} times cheaper"), (3.0..=4.5).contains(&cheaper));
+    let (faster, cheaper) = ([times[0] / times[1], times[3] / times[4]], costs[1] / costs[2]);
+    let found = format!("{:.1} and {:.1} times as fast", faster[0], faster[1]);
+    outcome.decide("P29", found, faster.iter().all(|it| is_within(*it, FASTER, QUARTER)));
+    outcome.note(format!(
+        "at 1e-5 and 1e-3. The sentence rounds Table II, whose own seconds give {:.1} and {:.1}; the profile is fitted to \
+         three of these four times",
+        CELLS[0].3 / CELLS[1].3,
+        CELLS[3].3 / CELLS[4].3,
+    ));
+    let near = is_within(cheaper, CHEAPER, QUARTER);
+    outcome.decide("P30", format!("{cheaper:.1} times cheaper"), near);
     outcome.tables.push(Table {
         title: "Filters over lineitem at scale factor 10".to_owned(),
         columns: vec!["filter", "selectivity", "seconds", "published", "cents", "published cents"],

@@ -1,7 +1,7 @@
 //! Verdicts and counts as small pieces of markup.
 
-use super::text::readable;
 use crate::markup::Markup;
+use crate::wording::{readable, sentence};
 use crate::{Basis, ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Paper};
 
 /// The verdict of claims that hold because their number is an input or fitted, in filters and columns.
@@ -67,10 +67,9 @@ pub(super) fn note(html: &mut Markup, verdict: &ClaimVerdict<'_>) {
         _ => "Note: ",
     });
     if let Some(cause) = cause {
-        html.raw("<b>Why, ").text(cause.name()).raw("</b>");
-        html.raw(if verdict.note.is_some() { ": " } else { "" });
+        html.raw("<b>Why: ").text(cause.name()).raw(".</b> ");
     }
-    html.text(readable(verdict.note.unwrap_or_default())).raw("</p>");
+    html.text(sentence(verdict.note.unwrap_or_default())).raw("</p>");
 }
 
 /// Draws the counts as a bar. It repeats numbers that are beside it.

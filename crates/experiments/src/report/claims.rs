@@ -3,8 +3,8 @@
 use super::Report;
 use super::badge::{self, BY_CONSTRUCTION, badge, found, note, published, short_name};
 use super::paper::place;
-use super::text::readable;
 use crate::markup::Markup;
+use crate::wording::readable;
 use crate::{ClaimClass, ClaimState, ClaimVerdict, Paper};
 
 pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
@@ -76,7 +76,11 @@ fn claim(html: &mut Markup, report: &Report<'_>, verdict: &ClaimVerdict<'_>) {
     }
     html.raw("</p>");
     if let Some(rule) = &claim.rule {
-        html.raw("<p class=\"about\">Holds if: ").text(readable(rule)).raw("</p>");
+        html.raw("<p class=\"about\">Holds if: ").text(readable(rule)).raw(".");
+        if let Some(reason) = &claim.one_sided {
+            html.raw(" One-sided, because ").text(readable(reason)).raw(".");
+        }
+        html.raw("</p>");
     }
     note(html, verdict);
     html.raw("</div><p class=\"value\"><span class=\"label\">Paper </span>");

@@ -44,6 +44,9 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>) {
 const METHOD: &str = "<h2>How a claim gets its verdict</h2>
 <p>Each claim has a rule, which the <a href=\"#claims\">index</a> shows. A claim holds if its rule is satisfied. A \
 claim that differs has a cause and a reason.</p>
+<p>A claim that states a number is compared with it both ways. Counts and formulas must agree to the printed digits; a time or \
+a model may differ by a quarter, unless the rule names another share. Much faster is at least twice as fast. A rule with a \
+bound on one side says why.</p>
 <p>Live experiments run <code>sluice</code> beside its own store on one machine. The store's link is limited to the rate \
 that the command names. Each experiment states its data, its link, and how often a query runs. The median of the rounds \
 counts. Bands and whiskers in charts span the least to the greatest round. For simulated switches they are intervals of \

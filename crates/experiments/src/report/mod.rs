@@ -19,7 +19,6 @@ mod paper;
 mod policy;
 mod recorded;
 mod table;
-mod text;
 
 use crate::chart::svg::{RULES, variables};
 use crate::markup::Markup;

@@ -2,9 +2,9 @@
 
 use super::badge::{BY_CONSTRUCTION, badge, bar, found, link, note, published, short_name};
 use super::headlines::{HEADLINES, Headline, PAPERS};
-use super::text::readable;
 use super::{Report, agreement, experiment};
 use crate::markup::Markup;
+use crate::wording::readable;
 use crate::{ClaimCounts, ClaimState, ClaimVerdict};
 
 pub(super) fn write(html: &mut Markup, report: &Report<'_>) {

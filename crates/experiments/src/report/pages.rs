@@ -8,6 +8,7 @@ use super::headlines::{About, HEADLINES, Headline, PAPERS};
 use super::paper::place;
 use super::{Report, ReportInput, ReportedExperiment};
 use crate::chart::{Chart, Marks, svg};
+use crate::wording::separated;
 use crate::{Cause, ClaimCounts, ClaimSource, ClaimState, ClaimVerdict, Experiment, Table};
 
 /// The chart of the README: the experiment, and the names of its two series.
@@ -245,7 +246,7 @@ fn differing(page: &mut String, report: &Report<'_>, about: &About) {
                     escaped(&verdict.claim.text),
                     published(verdict),
                     found(verdict),
-                    escaped(verdict.note.unwrap_or("unknown").trim_end_matches('.'))
+                    escaped(&separated(verdict.note.unwrap_or("unknown").trim_end_matches('.')))
                 ),
             );
         }
@@ -300,7 +301,7 @@ fn published(verdict: &ClaimVerdict<'_>) -> String {
 }
 
 fn found(verdict: &ClaimVerdict<'_>) -> String {
-    verdict.found.map_or_else(|| "–".to_owned(), escaped)
+    verdict.found.map_or_else(|| "–".to_owned(), |found| escaped(&separated(found)))
 }
 
 /// Returns a text so that Markdown shows it as it is, also in a cell of a table.

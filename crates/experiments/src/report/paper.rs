@@ -4,8 +4,8 @@ use super::Report;
 use super::badge::{bar, link, published};
 use super::experiment;
 use super::headlines::About;
-use super::text::readable;
 use crate::markup::Markup;
+use crate::wording::readable;
 use crate::{Cause, ClaimCounts, ClaimState, ClaimVerdict};
 
 pub(super) fn write(html: &mut Markup, report: &Report<'_>, about: &About) {
@@ -23,13 +23,7 @@ pub(super) fn write(html: &mut Markup, report: &Report<'_>, about: &About) {
     causes(html, report, about);
     experiments(html, report, about.page);
     external(html, report, about);
-    up(html, about.page);
     html.raw("</section>\n");
-}
-
-/// Writes a link to the start of a long page, which stays in sight.
-fn up(html: &mut Markup, page: &'static str) {
-    html.raw("<p class=\"up\"><a href=\"#").raw(page).raw("\">↑ Contents</a></p>\n");
 }
 
 /// Writes the claims that differ by the cause of the difference.
@@ -65,14 +59,18 @@ pub(super) fn write_ours(html: &mut Markup, report: &Report<'_>) {
     html.raw("<h1 id=\"ours-title\">Beyond the papers</h1>\n<p class=\"lead\">These experiments are ours: ");
     html.raw("the papers' suggestions, what their systems do together, and how good the predictions are.</p>\n");
     experiments(html, report, "ours");
-    up(html, "ours");
     html.raw("</section>\n");
 }
 
 fn experiments(html: &mut Markup, report: &Report<'_>, folder: &'static str) {
-    html.raw("<nav class=\"contents\" aria-label=\"Experiments\"><ul>\n");
+    html.raw("<nav class=\"contents\" id=\"")
+        .raw(folder)
+        .raw("-contents\" aria-label=\"Experiments\"><ul>\n");
     for it in report.experiments(folder) {
-        html.raw("<li><a href=\"#").text(it.experiment.id).raw("\">").text(it.experiment.title);
+        html.raw("<li><a href=\"#")
+            .text(it.experiment.id)
+            .raw("\">")
+            .text(readable(it.experiment.title));
         html.raw("</a> <small>").text(place(it.experiment.place)).raw("</small>\n");
     }
     html.raw("</ul></nav>\n");

@@ -114,7 +114,7 @@
   // Paper has no details to open.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("article > details:not([open])")];
+    opened = [...document.querySelectorAll("article details:not([open])")];
     for (const it of opened) it.open = true;
   });
   addEventListener("afterprint", () => {

@@ -4,14 +4,14 @@ use crate::Table;
 use crate::chart::{Chart, Line, Marks, PointSeries, Task};
 use crate::markup::Markup;
 
-use super::text::readable;
+use crate::wording::readable;
 
-/// Tables of at most this many rows are open.
-const OPEN_ROWS: usize = 16;
 /// Tables of more rows than this scroll within a box.
 const TALL_ROWS: usize = 40;
 /// Cells of at most this many characters stay on a line.
 const SHORT: usize = 18;
+/// Tables of more columns than this are wider than a phone.
+const WIDE: usize = 4;
 /// Tables with a longer cell than this show each row as a list on phones.
 const LONG: usize = 28;
 
@@ -32,11 +32,11 @@ struct Cells<'a> {
     rows: Vec<Vec<String>>,
 }
 
-/// Writes a table of an experiment.
+/// Writes a table of an experiment, which is open if the experiment has nothing else to show.
 pub(super) fn write(html: &mut Markup, table: &Table, file: &str, is_all: bool) {
-    let is_open = is_all || table.rows.len() <= OPEN_ROWS;
+    let is_open = is_all && table.rows.len() <= TALL_ROWS;
     html.raw(if is_open { "<details open><summary>" } else { "<details><summary>" });
-    html.text(&table.title).raw(" <small>").text(&table.provenance);
+    html.text(readable(&table.title)).raw(" <small>").text(readable(&table.provenance.to_string()));
     rows(html, table.rows.len());
     html.raw("</small></summary>\n");
     let cells =
@@ -140,7 +140,7 @@ impl Cells<'_> {
         });
         // Landmarks need names of their own, and titles repeat.
         html.text(self.title).raw(", ").text(file).raw("\">");
-        let is_list = self.columns.len() > 2 && self.longest(0..self.columns.len()) > LONG;
+        let is_list = self.is_list();
         html.raw(if is_list { "<table class=\"list\">" } else { "<table>" });
         html.raw("<thead><tr>");
         let kinds: Vec<Kind> = (0..self.columns.len()).map(|at| self.kind(at)).collect();
@@ -159,7 +159,22 @@ impl Cells<'_> {
         html.raw("</tr></thead><tbody>\n");
         for row in &self.rows {
             html.raw("<tr>");
-            for ((cell, column), kind) in row.iter().zip(&self.columns).zip(&kinds) {
+            for (at, ((cell, column), kind)) in
+                row.iter().zip(&self.columns).zip(&kinds).enumerate()
+            {
+                // The first column names the row, and stays in sight.
+                if at == 0 && !cell.is_empty() {
+                    html.raw("<th scope=\"row\"").raw(match kind {
+                        Kind::Number => " class=\"number\"",
+                        Kind::Short => " class=\"short\"",
+                        Kind::Long => "",
+                    });
+                    if is_list {
+                        html.raw(" data-column=\"").text(column).raw("\"");
+                    }
+                    html.raw(">").text(readable(cell)).raw("</th>");
+                    continue;
+                }
                 html.raw(match (kind, is_published(column)) {
                     (Kind::Number, true) => "<td class=\"number published\"",
                     (Kind::Number, false) => "<td class=\"number\"",
@@ -178,6 +193,16 @@ impl Cells<'_> {
         html.raw("</tbody></table></div>\n<p class=\"download\"><a download=\"").text(file);
         html.raw(".csv\" href=\"data:text/csv;charset=utf-8,").text(encoded(&self.csv()));
         html.raw("\">Download CSV</a></p>\n");
+    }
+
+    /// Returns true if phones show each row as a list: with a long cell, or if more than the first column names a row, so
+    /// that it would be out of sight beside the numbers.
+    fn is_list(&self) -> bool {
+        let firsts = || self.rows.iter().filter_map(|row| row.first());
+        let repeats =
+            firsts().enumerate().any(|(at, it)| firsts().take(at).any(|other| other == it));
+        let columns = self.columns.len();
+        (columns > 2 && self.longest(0..columns) > LONG) || (columns > WIDE && repeats)
     }
 
     /// Returns the most characters of a cell in some columns.
@@ -258,6 +283,22 @@ mod tests {
         assert_eq!([cells.kind(0), cells.kind(1)], [Kind::Short, Kind::Number]);
         assert_eq!([21.700_029_999_999_998, 1e-7].map(|it| digits(&it)), ["21.7", "0.0000001"]);
         assert_eq!(encoded("a b\"é"), "a%20b%22%C3%A9");
+    }
+
+    #[test]
+    fn a_row_that_two_columns_name_is_a_list_on_phones() {
+        let is_list = |columns: usize, first: [&str; 2]| {
+            let row = |name: &str| {
+                let mut row = vec!["1".to_owned(); columns];
+                row[0] = name.to_owned();
+                row
+            };
+            let rows = first.map(row).to_vec();
+            Cells { title: "t", columns: vec!["c"; columns], rows }.is_list()
+        };
+        assert!(is_list(6, ["get", "get"]) && !is_list(6, ["get", "select"]));
+        assert!(!is_list(3, ["get", "get"]));
+        assert!(is_list(3, ["a name that is longer than a phone shows", "b"]));
     }
 
     #[test]

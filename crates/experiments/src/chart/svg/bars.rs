@@ -47,7 +47,11 @@ pub(super) fn draw(canvas: &mut Canvas, top: f64, chart: &Chart, bars: &Bars<'_>
     top += GAPS[0] / 2.0;
     let values = bars.ends();
     let ends = || values.iter().map(|it| number(*it));
-    let label = ends().map(|it| text::width(&it, SIZE)).fold(0.0, f64::max);
+    let label = match bars.are_shares() {
+        // The last tick is at the end.
+        true => 8.0,
+        false => ends().map(|it| text::width(&it, SIZE)).fold(0.0, f64::max),
+    };
     let names = names.iter().flatten().map(String::as_str);
     let plot = Plot {
         left: text::widest(names, SIZE) + 8.0,
@@ -103,6 +107,12 @@ impl Bars<'_> {
         }
     }
 
+    /// Returns true if all bars are the whole of something, so that their totals have nothing to say.
+    fn are_shares(&self) -> bool {
+        let is_whole = |total: f64| (total - 1.0).abs() < 1e-6;
+        self.is_stacked && self.parts.len() > 1 && self.ends().into_iter().all(is_whole)
+    }
+
     /// Returns the look of each part in each bar. Bars of a single part that are named like series have the colours of
     /// these.
     fn looks(&self) -> Vec<Vec<Look>> {
@@ -151,7 +161,7 @@ impl Bars<'_> {
                 canvas.note(place, Anchor::Start, &number(*length));
             }
         }
-        if self.is_stacked {
+        if self.is_stacked && !self.are_shares() {
             let place = (x.at(total) + 5.0, top + thick / 2.0 + 4.0);
             canvas.note(place, Anchor::Start, &number(total));
         }

@@ -78,13 +78,26 @@ fn point(
     canvas.marker(place, look, &format!("{name}: {} at {}", number(y), number(x)));
 }
 
-/// Writes each label beside its point where it is free. A label without a free place is shown while the pointer is over
-/// the point.
+/// More labels than this have no leaders, which would hide the points.
+const MANY_LABELS: usize = 24;
+/// The distances of a label with a leader from its point.
+const FAR: [f64; 5] = [20.0, 30.0, 42.0, 56.0, 72.0];
+
+/// Writes each label beside its point where it is free, or farther away with a line to it. Of many labels, those without a
+/// free place are shown while the pointer is over the point.
 fn labels(canvas: &mut Canvas, plot: Plot, marks: &[(Place, &str)]) {
     let inside =
         Area { left: plot.left, right: canvas.width, top: plot.top - SIZE, bottom: plot.bottom };
     let points: Vec<Area> = marks.iter().map(|(place, _)| Area::around(*place, RADIUS)).collect();
-    for (at, ((x, y), label)) in marks.iter().enumerate().filter(|(_, it)| !it.1.is_empty()) {
+    let is_free = |canvas: &Canvas, at: usize, area: &Area| {
+        let others = points.iter().enumerate().filter(|(other, _)| *other != at);
+        inside.contains(area)
+            && others.into_iter().all(|(_, it)| !it.overlaps(area))
+            && canvas.texts.iter().all(|it| !it.overlaps(area))
+    };
+    let labelled = || marks.iter().enumerate().filter(|(_, it)| !it.1.is_empty());
+    let mut left_out = Vec::new();
+    for (at, ((x, y), label)) in labelled() {
         let places = [
             ((x + 7.0, y + 4.0), Anchor::Start),
             ((x - 7.0, y + 4.0), Anchor::End),
@@ -95,17 +108,61 @@ fn labels(canvas: &mut Canvas, plot: Plot, marks: &[(Place, &str)]) {
             ((x + 6.0, y + 14.0), Anchor::Start),
             ((x - 6.0, y + 14.0), Anchor::End),
         ];
-        let is_free = |area: &Area| {
-            let others = points.iter().enumerate().filter(|(other, _)| *other != at);
-            inside.contains(area)
-                && others.into_iter().all(|(_, it)| !it.overlaps(area))
-                && canvas.texts.iter().all(|it| !it.overlaps(area))
-        };
         let free = places
             .into_iter()
-            .find(|(place, anchor)| is_free(&Canvas::area(*place, *anchor, label)));
-        if let Some((place, anchor)) = free {
-            canvas.text_on_top(place, anchor, label);
+            .find(|(place, anchor)| is_free(canvas, at, &Canvas::area(*place, *anchor, label)));
+        match free {
+            Some((place, anchor)) => canvas.text_on_top(place, anchor, label),
+            None => left_out.push((at, (*x, *y), *label)),
         }
+    }
+    if labelled().count() > MANY_LABELS {
+        return;
+    }
+    for (at, (x, y), label) in left_out {
+        let turns = (0..16).map(|turn| f64::from(turn) * std::f64::consts::TAU / 16.0);
+        let ways = FAR.iter().flat_map(|far| turns.clone().map(move |turn| (far, turn)));
+        let mut places = ways.map(|(far, turn)| (x + far * turn.cos(), y + far * turn.sin()));
+        let is_free = |place: &Place| {
+            is_free(canvas, at, &Canvas::area((place.0, place.1 + 4.0), Anchor::Middle, label))
+        };
+        if let Some(place) = places.find(is_free) {
+            let half = Canvas::area(place, Anchor::Middle, label).right - place.0;
+            let near = (
+                (x - place.0).clamp(-half, half) + place.0,
+                place.1 + 5.0 * (y - place.1).signum(),
+            );
+            canvas.rule((x, y), near, true);
+            canvas.text_on_top((place.0, place.1 + 4.0), Anchor::Middle, label);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Axis;
+    use sluicegate_costmodel::Provenance;
+
+    #[test]
+    fn a_label_within_a_crowd_has_a_leader() {
+        let crowd = (0..80).map(|at| {
+            let (row, column) = (f64::from(at / 10), f64::from(at % 10));
+            (50.0 + column, 50.0 + row, String::new())
+        });
+        let mut points: Vec<(f64, f64, String)> = crowd.collect();
+        points[45].2 = "Q44".to_owned();
+        points.extend([(0.0, 0.0, String::new()), (100.0, 100.0, String::new())]);
+        let chart = Chart {
+            title: "t".to_owned(),
+            x: Axis::linear("x"),
+            y: Axis::linear("y"),
+            marks: crate::chart::Marks::Points(Vec::new()),
+            provenance: Provenance::Measured,
+        };
+        let series = [PointSeries { name: "all".to_owned(), points, is_published: false }];
+        let mut canvas = Canvas::new(600.0);
+        draw(&mut canvas, 0.0, &chart, &series);
+        assert!(canvas.markup.into_string().contains(">Q44</text>"));
     }
 }

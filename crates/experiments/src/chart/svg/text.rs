@@ -2,6 +2,8 @@
 //!
 //! A page uses the reader's own font, so widths are those of a wide one.
 
+use crate::wording::bound;
+
 /// Returns about the width of a text in a font of this size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(em).sum::<f64>()
@@ -11,7 +13,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 fn em(character: char) -> f64 {
     match character {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.34,
-        ' ' | 'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' | 'I' => 0.42,
+        ' ' | '\u{a0}' | 'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' | 'I' => 0.42,
         '⁰' | '¹' | '²' | '³' | '⁴'..='⁹' | '⁻' => 0.45,
         'm' | 'w' | 'M' | 'W' | '%' | '@' | '→' | '…' => 0.98,
         'A'..='Z' | '×' | '−' | '+' | '=' | '<' | '>' | '≤' | '≥' => 0.76,
@@ -21,11 +23,16 @@ fn em(character: char) -> f64 {
     }
 }
 
+/// The signs within a word behind which a line may end.
+const SIGNS: [char; 6] = ['-', '/', ',', '_', '(', ':'];
+
 /// Returns the lines of a text, each at most this wide.
 pub(super) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    // A number stays on a line with its unit.
+    let text = bound(text);
+    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
         let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
         if width(&longer, size) <= most {
             line = longer;
@@ -34,10 +41,10 @@ pub(super) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
         if !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
-        // A word that is too long is broken behind a hyphen or a slash, or else anywhere.
+        // A word that is too long is broken behind a sign, or else anywhere.
         for character in word.chars() {
             if !line.is_empty() && width(&line, size) + width(&character.to_string(), size) > most {
-                let behind = line.rfind(['-', '/', ',']).map_or(line.len(), |at| at + 1);
+                let behind = line.rfind(SIGNS).map_or(line.len(), |at| at + 1);
                 let rest = line.split_off(behind);
                 lines.push(std::mem::replace(&mut line, rest));
             }
@@ -66,7 +73,10 @@ mod tests {
         assert!(lines.len() > 3 && lines.iter().all(|line| width(line, 12.0) <= 100.0));
         assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
         assert_eq!(wrap("", 12.0, 100.0), [""]);
+        assert_eq!(wrap("P19, modelled: 1.38 s", 12.0, 110.0), ["P19, modelled:", "1.38\u{a0}s"]);
         assert_eq!(wrap("a b", 12.0, 100.0), ["a b"]);
         assert_eq!(wrap("top-n-deterministic", 12.0, 115.0), ["top-n-", "deterministic"]);
+        let program = wrap("top_n_randomized(rows=4096,columns=4)", 12.0, 140.0);
+        assert_eq!(program, ["top_n_randomized(", "rows=4096,", "columns=4)"]);
     }
 }
