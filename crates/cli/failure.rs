@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::error::ArrowError;
@@ -112,7 +111,7 @@ impl Failure {
     }
 
     /// Writes the failure to stderr and returns its exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub(crate) fn report(&self) -> u8 {
         let (text, code) = match self {
             Self::Failed { message, hint, origin } => {
                 let hint = hint.as_ref().map_or(String::new(), |hint| format!("hint: {hint}\n"));
@@ -126,7 +125,7 @@ impl Failure {
         };
         // If stderr is closed, only the exit code reports the failure.
         drop(io::stderr().write_all(visible(&text).as_bytes()));
-        ExitCode::from(code)
+        code
     }
 }
 

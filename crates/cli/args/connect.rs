@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
+use sluicegate_client::Credentials;
 use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook};
 
 use super::quantity::{idle_timeout, threads};
@@ -40,6 +41,10 @@ pub(crate) struct StoreArgs {
     /// of it a request is retried once. SET sluice.idle_timeout changes it [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = idle_timeout, help_heading = "Connection")]
     pub(crate) idle_timeout: Option<Duration>,
+    /// Credentials that an embedding program gives. Those of the command come from elsewhere, because other users of
+    /// the machine can see arguments.
+    #[arg(skip)]
+    pub(crate) credentials: Option<Credentials>,
 }
 
 impl StoreArgs {

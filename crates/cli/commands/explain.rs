@@ -77,14 +77,19 @@ pub(super) async fn explain(engine: &Engine, statement: &str) -> Result<Option<E
     Ok(None)
 }
 
-fn print(engine: &Engine, explanation: &Explanation) -> Result<()> {
+/// Returns the plan of a query, its strategies and its predicted numbers as text.
+pub(crate) fn text(engine: &Engine, explanation: &Explanation) -> String {
     let endpoint = engine.endpoint();
     let estimate = explanation.estimate();
     let prediction =
         stats::prediction(&estimate, &endpoint.hardware.introduction(), &endpoint.prices);
     let planning = stats::planning(&explanation.planning)
         .map_or_else(String::new, |planning| format!("planning: {planning}\n"));
-    let text = format!("{explanation}{prediction}{planning}");
+    format!("{explanation}{prediction}{planning}")
+}
+
+fn print(engine: &Engine, explanation: &Explanation) -> Result<()> {
+    let text = text(engine, explanation);
     let text = visible(&text);
     let text = match (terminal::width(), text.split_once("\n\n")) {
         (Some(width), Some((plan, said))) => Cow::Owned(tree(plan, said, width)),

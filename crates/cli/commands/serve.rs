@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use sluicegate_costmodel::Bytes;
-use sluicegate_server::{Damage, Scrubbed, Server, scrub};
+use sluicegate_server::{Builder, Damage, Scrubbed, Server, scrub};
 
 use crate::args::ServeArgs;
 use crate::args::quantity::{link_words, whole_rate};
@@ -26,21 +26,7 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         fs::create_dir_all(&args.dir).map_err(|error| Failure::file(&args.dir, error))?;
     }
     let given = if args.anonymous { None } else { key_pair()? };
-    let mut builder = Server::builder(&args.dir)
-        .listen(args.listen.socket)
-        .link_rate(whole_rate(args.link))
-        .latency(args.latency.0)
-        .select(!args.no_select)
-        .indexes(!args.no_index)
-        .sync_writes(!args.no_fsync)
-        .upload_expiry(args.upload_expiry.0)
-        .select_slots(args.max_statements.get())
-        .signature_v2(args.signature_v2)
-        .verify(!args.no_verify)
-        .limits(args.limits());
-    for name in args.host.iter().chain(&args.listen.name) {
-        builder = builder.host(name);
-    }
+    let mut builder = builder(&args);
     let hangups = Hangups::listen();
     if let Some(path) = &args.access_log {
         builder = match path.as_os_str() == "-" {
@@ -73,6 +59,24 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
             Ok(())
         })
         .await
+}
+
+/// Returns a server with the settings of these arguments, except the credentials and the access log.
+pub(crate) fn builder(args: &ServeArgs) -> Builder {
+    let builder = Server::builder(&args.dir)
+        .listen(args.listen.socket)
+        .link_rate(whole_rate(args.link))
+        .latency(args.latency.0)
+        .select(!args.no_select)
+        .indexes(!args.no_index)
+        .sync_writes(!args.no_fsync)
+        .upload_expiry(args.upload_expiry.0)
+        .select_slots(args.max_statements.get())
+        .signature_v2(args.signature_v2)
+        .verify(!args.no_verify)
+        .limits(args.limits());
+    let names = args.host.iter().chain(&args.listen.name);
+    names.fold(builder, |builder, name| builder.host(name))
 }
 
 /// Compares all objects of a folder with their checksums, and prints the damaged ones.

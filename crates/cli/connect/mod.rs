@@ -71,13 +71,15 @@ impl StoreArgs {
     }
 
     fn options_over(&self, named: Connection) -> ConnectOptions {
-        // Requests are signed if the user names an AWS profile.
-        let anonymous = self.anonymous || (named.anonymous && self.aws_profile.is_none());
+        // Requests are signed if the user names an AWS profile or gives credentials.
+        let signs = self.aws_profile.is_some() || self.credentials.is_some();
+        let anonymous = self.anonymous || (named.anonymous && !signs);
         ConnectOptions {
             endpoint: self.endpoint.clone().or(named.endpoint),
             region: self.region.clone().or(named.region),
             aws_profile: self.aws_profile.clone().or(named.aws_profile),
             anonymous,
+            credentials: self.credentials.clone(),
             idle_timeout: self.idle_timeout.unwrap_or(ConnectOptions::default().idle_timeout),
             ..ConnectOptions::default()
         }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -17,8 +18,27 @@ use crate::output::stats;
 
 const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
 
+tokio::task_local! {
+    /// The messages of a task whose program shows them itself.
+    static COLLECTED: Arc<Mutex<Vec<String>>>;
+}
+
+/// Runs some work and returns its result with the messages that it would have printed.
+pub(crate) async fn collecting<T>(work: impl Future<Output = T>) -> (T, Vec<String>) {
+    let collected = Arc::<Mutex<Vec<String>>>::default();
+    let result = COLLECTED.scope(Arc::clone(&collected), work).await;
+    let mut messages = collected.lock().unwrap_or_else(PoisonError::into_inner);
+    (result, std::mem::take(&mut *messages))
+}
+
 /// Writes a message for the user to stderr.
 pub(crate) fn print_line(text: &str) {
+    let add = |lines: &Arc<Mutex<Vec<String>>>| {
+        lines.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    };
+    if COLLECTED.try_with(add).is_ok() {
+        return;
+    }
     // If stderr is closed, the message is lost.
     drop(writeln!(io::stderr(), "{}", visible(text)));
 }

@@ -76,7 +76,7 @@ impl StatementLog {
 }
 
 /// Returns counted requests and bytes, and what they cost.
-fn numbers(work: &Work, prices: &PriceBook) -> Value {
+pub(crate) fn numbers(work: &Work, prices: &PriceBook) -> Value {
     let requests = &work.requests;
     json!({
         "requests": {
@@ -114,7 +114,7 @@ fn dollars(cost: &Cost) -> Value {
 }
 
 /// Returns the prediction for all operators; null if there is none.
-fn predicted(decisions: &[Decision]) -> Value {
+pub(crate) fn predicted(decisions: &[Decision]) -> Value {
     let ways = || decisions.iter().filter_map(Decision::prediction);
     if ways().next().is_none() {
         return Value::Null;
@@ -130,7 +130,8 @@ fn predicted(decisions: &[Decision]) -> Value {
     })
 }
 
-fn strategies(decisions: &[Decision]) -> Value {
+/// Returns the strategy of each operator that has a choice.
+pub(crate) fn strategies(decisions: &[Decision]) -> Value {
     let strategy = |decision: &Decision| {
         json!({
             "operator": decision.operator,

@@ -20,6 +20,7 @@ use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::print_line;
 use crate::runtime::interrupt::stopped;
+use crate::runtime::program;
 
 /// An experiment with its outcome, or the reason why it has none.
 type Concluded = (&'static Experiment, Result<Outcome, String>);
@@ -72,7 +73,7 @@ fn evaluate(
     if let Some(code) = stopped() {
         return Err(Failure::Stopped(code));
     }
-    let program = std::env::current_exe()?;
+    let program = program::path()?;
     let broken = |error: RunError| {
         let hint = match error {
             RunError::Busy(_) => "Wait until the folder is free, or name another one with --to.",

@@ -1,6 +1,5 @@
 //! The processes of a run, which start and end together.
 
-use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,6 +10,7 @@ use serde::Serialize;
 
 use super::node::{COMMAND, NodeCommand, NodeReply, Task};
 use crate::failure::{Failure, Result};
+use crate::runtime::program;
 
 /// Interval at which the processes are checked.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -37,7 +37,7 @@ impl Children {
 
     /// Starts a process for the task and returns its index.
     pub(super) fn start(&mut self, task: &Task) -> Result<usize> {
-        let mut child = Command::new(env::current_exe()?)
+        let mut child = Command::new(program::path()?)
             .args(COMMAND)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
