@@ -63,6 +63,7 @@ mod reproduce;
 mod rooms;
 mod scans;
 mod serve;
+mod serve_sql;
 mod server_index;
 mod site;
 mod slt;

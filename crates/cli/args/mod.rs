@@ -16,6 +16,7 @@ mod reference;
 mod reproduce;
 pub(crate) mod route;
 mod serve;
+mod serve_sql;
 mod simulation;
 pub(crate) mod source;
 mod statistics;
@@ -53,6 +54,7 @@ pub(crate) use self::query::QueryArg;
 pub(crate) use self::reference::{ReferenceArgs, ReferenceOf};
 pub(crate) use self::reproduce::ReproduceArgs;
 pub(crate) use self::serve::ServeArgs;
+pub(crate) use self::serve_sql::ServeSqlArgs;
 pub(crate) use self::simulation::SimulationArgs;
 pub(crate) use self::statistics::{
     StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
@@ -106,6 +108,7 @@ pub(crate) enum Command {
     Statistics(StatisticsCommand),
     Calibrate(Box<CalibrateArgs>),
     Serve(Box<ServeArgs>),
+    ServeSql(Box<ServeSqlArgs>),
     Worker(Box<WorkerArgs>),
     #[command(subcommand)]
     Generate(GenerateCommand),

@@ -18,6 +18,7 @@ mod reference;
 mod reproduce;
 mod samples;
 pub(crate) mod serve;
+mod serve_sql;
 mod sql;
 mod statistics;
 mod storage;
@@ -77,6 +78,10 @@ pub(crate) async fn run(
         Command::Serve(args) => {
             let _watch = watch(LastResort::WhenServerAskedTwice);
             Box::pin(serve::run(*args, compute)).await
+        }
+        Command::ServeSql(args) => {
+            let _watch = watch(LastResort::WhenServerAskedTwice);
+            Box::pin(serve_sql::run(*args, compute)).await
         }
         Command::Worker(args) => {
             let _watch = watch(LastResort::WhenAskedTwice);

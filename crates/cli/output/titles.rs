@@ -35,7 +35,7 @@ pub(crate) fn titled(
 }
 
 /// Returns the schema with other names; `None` if no name changes, or two would be equal.
-fn retitled(schema: &SchemaRef, statement: &str) -> Option<SchemaRef> {
+pub(crate) fn retitled(schema: &SchemaRef, statement: &str) -> Option<SchemaRef> {
     let count = schema.fields().len();
     let items = match items(statement) {
         Some(items) => items,

@@ -10,7 +10,7 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::StreamExt;
 pub(crate) use sluicegate_engine::STACK_BYTES;
 use sluicegate_engine::{Engine, Query};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use crate::failure::{Failure, Result, without_codes};
@@ -41,11 +41,7 @@ impl Compute {
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
-        let mut task = AbortOnDrop(self.runtime()?.spawn(work));
-        (&mut task.0).await.unwrap_or_else(|error| match error.try_into_panic() {
-            Ok(panic) => Err(panicked(panic.as_ref())),
-            Err(_) => Err(stopped()),
-        })
+        self.threads()?.run(work).await
     }
 
     /// Plans and starts a statement on these threads. Dropping the answer stops it.
@@ -76,22 +72,13 @@ impl Compute {
             Ok((first.unwrap_or(query), limited))
         };
         let (query, limited) = self.run(planned).await?;
-        let started = query.clone();
-        let schema = Arc::new(query.frame().schema().as_arrow().clone());
-        let mut answer = RecordBatchReceiverStreamBuilder::new(schema, PREFETCH_BATCHES);
-        let batches = answer.tx();
-        let work = async move {
-            // The engine turns panics of the stream into errors.
-            let mut stream = Box::pin(started.start()).await?;
-            while let Some(batch) = stream.next().await {
-                if batches.send(batch).await.is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        answer.spawn_on(work, self.runtime()?.handle());
-        Ok(RunningStatement { answer: answer.build(), query, limited })
+        let answer = self.threads()?.start(query.clone());
+        Ok(RunningStatement { answer, query, limited })
+    }
+
+    /// Returns a handle for sessions that run their statements on these threads at the same time.
+    pub(crate) fn threads(&self) -> Result<Threads> {
+        Ok(Threads(self.runtime()?.handle().clone()))
     }
 
     /// Replaces the threads. Stopped work keeps the old ones until it ends.
@@ -112,6 +99,43 @@ impl Drop for Compute {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(GRACE);
         }
+    }
+}
+
+/// A handle of the threads on which queries run.
+#[derive(Debug, Clone)]
+pub(crate) struct Threads(Handle);
+
+impl Threads {
+    /// Runs work on the threads. Dropping the future stops the work at its next await.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let mut task = AbortOnDrop(self.0.spawn(work));
+        (&mut task.0).await.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => Err(panicked(panic.as_ref())),
+            Err(_) => Err(stopped()),
+        })
+    }
+
+    /// Starts a planned query. Dropping the answer stops it.
+    pub(crate) fn start(&self, query: Query) -> SendableRecordBatchStream {
+        let schema = Arc::new(query.frame().schema().as_arrow().clone());
+        let mut answer = RecordBatchReceiverStreamBuilder::new(schema, PREFETCH_BATCHES);
+        let batches = answer.tx();
+        let work = async move {
+            // The engine turns panics of the stream into errors.
+            let mut stream = Box::pin(query.start()).await?;
+            while let Some(batch) = stream.next().await {
+                if batches.send(batch).await.is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        answer.spawn_on(work, &self.0);
+        answer.build()
     }
 }
 

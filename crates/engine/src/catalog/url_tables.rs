@@ -14,6 +14,7 @@ use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
+use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionContext;
 use datafusion_session::SessionStore;
@@ -115,10 +116,14 @@ impl UrlTables {
         read: Option<&Read>,
         part: &FileVariant,
     ) -> Result<Arc<dyn TableProvider>> {
+        let state = self.state()?;
+        if !url.contains("://") {
+            // Errors about paths reveal what is there, so whether files may be read is checked first.
+            state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
+        }
         if let Some(told) = broken_link(url) {
             return Err(told.into());
         }
-        let state = self.state()?;
         let location = existing_location(&state, url).await?;
         let is_glob = location.get_glob().is_some();
         let (listed, location) = match ListingFilter::matching(&location)? {

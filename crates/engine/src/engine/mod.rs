@@ -8,8 +8,9 @@
 //!    commands of our own.
 //! 3. [`query`]: one query and its counters. [`explain`] predicts a query without running it, and [`plan_graph`]
 //!    turns a plan into data for drawing.
-//! 4. [`codec`] and [`leaf_tasks`]: plans as bytes, and scans divided among several machines.
-//! 5. [`stages`] and [`model_tables`]: measurements for research. No SQL query uses them.
+//! 4. `sessions`: sessions of several clients, and the effect of a statement.
+//! 5. [`codec`] and [`leaf_tasks`]: plans as bytes, and scans divided among several machines.
+//! 6. [`stages`] and [`model_tables`]: measurements for research. No SQL query uses them.
 //!
 //! This is the top folder and may use all others. Code that reads objects or predicts costs belongs in a lower
 //! folder.
@@ -25,6 +26,7 @@ pub mod plan_graph;
 pub mod query;
 pub(crate) mod research;
 pub mod session;
+pub(crate) mod sessions;
 pub(crate) mod sql;
 
 use std::sync::Arc;
@@ -173,6 +175,7 @@ impl Engine {
             LogicalPlan::Statement(Statement::SetVariable(set)) => {
                 let (name, value) = (set.variable.clone(), set.value.clone());
                 option_values::check_setting(&name, &value)?;
+                self.check_files_of_setting(&name, &value)?;
                 let plan = LogicalPlan::Statement(Statement::SetVariable(set));
                 let done = self.context.execute_logical_plan(plan).await;
                 let done = done.map_err(|error| option_values::of_setting(&name, &value, error));

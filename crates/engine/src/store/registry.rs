@@ -30,7 +30,7 @@ use crate::store::conditional_writes::{Completions, Unconditional};
 use crate::store::endpoint::Endpoint;
 use crate::store::endpoints::Endpoints;
 use crate::store::invalid_response::{Listings, document, requested_version, usable};
-use crate::store::local::{Folders, LocalStore};
+use crate::store::local::{self, Folders, LocalStore};
 use crate::store::multi_range_get::RequestedRanges;
 use crate::store::no_redirects::direct;
 use crate::store::query_counters::QueryCounters;
@@ -63,6 +63,8 @@ pub(crate) struct S3Stores {
     idle_timeout: Option<Duration>,
     /// The local folders that the query's statements created.
     folders: Arc<Folders>,
+    /// True if statements may not name files of this machine.
+    denies_local_files: bool,
     /// The stores, keyed by the names of endpoint and bucket.
     buckets: Mutex<BTreeMap<(String, String), Arc<dyn ObjectStore>>>,
 }
@@ -92,6 +94,26 @@ impl S3Stores {
             versions: Arc::default(),
             idle_timeout: None,
             folders: Arc::default(),
+            denies_local_files: false,
+            buckets: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// Returns the same stores, over the same connections, for another session. Their notes are added to `notes`.
+    #[must_use]
+    pub(crate) fn for_session(&self, notes: Arc<Notes>) -> Self {
+        let write_runtime = self.write_runtime.clone();
+        let denies_local_files = self.denies_local_files;
+        let shared = Arc::clone(&self.shared);
+        Self {
+            shared,
+            notes,
+            write_runtime,
+            query: None,
+            versions: Arc::default(),
+            idle_timeout: self.idle_timeout,
+            folders: Arc::default(),
+            denies_local_files,
             buckets: Mutex::new(BTreeMap::new()),
         }
     }
@@ -114,8 +136,20 @@ impl S3Stores {
             versions,
             idle_timeout,
             folders: Arc::default(),
+            denies_local_files: self.denies_local_files,
             buckets: Mutex::new(BTreeMap::new()),
         }
+    }
+
+    /// Denies access to files of this machine.
+    #[must_use]
+    pub(crate) fn without_local_files(self) -> Self {
+        Self { denies_local_files: true, ..self }
+    }
+
+    /// Returns true if statements may not name files of this machine.
+    pub(crate) const fn denies_local_files(&self) -> bool {
+        self.denies_local_files
     }
 
     /// Adds notes about objects that are left out of listings to `notes`.
@@ -274,6 +308,9 @@ impl ObjectStoreRegistry for S3Stores {
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
         match self.ours(url) {
             Some((endpoint, bucket)) => self.bucket(&endpoint, &bucket),
+            None if url.scheme() == "file" && self.denies_local_files => {
+                Err(local::denied().into())
+            }
             None if url.scheme() == "file" => {
                 let store = self.shared.others.get_store(url)?;
                 let store = LocalStore::instead_of(store, &self.folders, &self.notes);

@@ -17,7 +17,8 @@ use sluicegate_client::KnownRefusal;
 use sluicegate_costmodel::{Dollars, Work};
 
 pub(crate) use self::planner::ExplainPlanner;
-pub(crate) use self::statement::{is_definition, only_reads};
+pub use self::statement::Effect;
+pub(crate) use self::statement::{effect, is_definition, only_reads};
 use crate::context::choice::{Decision, Journal};
 use crate::context::counters::CounterSnapshot;
 pub(crate) use crate::context::expression::{aggregate_in_sql, in_sql, key_in_sql};

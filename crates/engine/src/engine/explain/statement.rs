@@ -38,6 +38,50 @@ pub(super) async fn work(
     })
 }
 
+/// What a statement does, apart from its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It reads.
+    Reads,
+    /// It changes names or settings of its session, such as a view or an option.
+    Defines,
+    /// It writes rows, objects, files or statistics.
+    Writes,
+}
+
+/// Returns the effect of a planned statement. Nothing runs and nothing is defined.
+pub(crate) async fn effect(context: &SessionContext, statement: LogicalPlan) -> Result<Effect> {
+    let statement = match statement {
+        // This only looks up the prepared plan and inserts the parameters.
+        LogicalPlan::Statement(Statement::Execute(_)) => {
+            context.execute_logical_plan(statement).await?.into_unoptimized_plan()
+        }
+        // A prepared statement may not do more than one that runs at once.
+        LogicalPlan::Statement(Statement::Prepare(prepare)) => {
+            return Ok(match plain_effect(&prepare.input) {
+                Effect::Writes => Effect::Writes,
+                Effect::Reads | Effect::Defines => Effect::Defines,
+            });
+        }
+        LogicalPlan::Analyze(analyze) => Arc::unwrap_or_clone(analyze.input),
+        other => other,
+    };
+    Ok(plain_effect(&statement))
+}
+
+fn plain_effect(statement: &LogicalPlan) -> Effect {
+    match statement {
+        LogicalPlan::Dml(_) | LogicalPlan::Copy(_) => Effect::Writes,
+        LogicalPlan::Ddl(DdlStatement::CreateIndex(_)) => Effect::Writes,
+        LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(table)) => match table.input.as_ref() {
+            LogicalPlan::EmptyRelation(_) => Effect::Defines,
+            _ => Effect::Writes,
+        },
+        LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) => Effect::Defines,
+        _ => Effect::Reads,
+    }
+}
+
 /// Returns whether a statement reads rows and has no other effect. Prepared statements are assumed to do so.
 pub(crate) fn only_reads(statement: &LogicalPlan) -> bool {
     match statement {

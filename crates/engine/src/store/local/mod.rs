@@ -31,8 +31,19 @@ use object_store::{
 
 use self::atomic_file::AtomicFile;
 pub(crate) use self::folders::Folders;
+use crate::context::error::{ErrorKind, UserError};
 use crate::context::notes::Notes;
 use crate::store::staging::create_only::OnlyNew;
+
+/// Returns the error of a statement that names a file of this machine, and may not.
+pub(crate) fn denied() -> UserError {
+    let message = "the statement names a file of the machine that runs it, which it may not";
+    UserError {
+        kind: ErrorKind::Access,
+        message: message.to_owned(),
+        hint: Some("Name objects of a bucket: s3://bucket/key.".to_owned()),
+    }
+}
 
 /// The files below `/`.
 #[derive(Debug)]
