@@ -154,7 +154,7 @@ def ticks(process):
 
 
 def killed():
-    """The statement of a client that is killed stops within a second."""
+    """The statement of a client that is killed stops within a second, or two on a busy machine."""
     server = int(subprocess.run(["pgrep", "-f", f"{os.environ['SLUICE']} serve-sql.*-f {work}/tables.sql$"],
                                 capture_output=True, text=True).stdout.split()[0])
     code = f"import psycopg; psycopg.connect({plain!r}).execute('SELECT count(*) FROM lineitem a, lineitem b, lineitem c')"
@@ -165,10 +165,17 @@ def killed():
     assert ticks(server) - before > 10, "the statement does not run"
     os.kill(client.pid, signal.SIGKILL)
     client.wait()
-    time.sleep(1)
-    before = ticks(server)
-    time.sleep(1)
-    assert ticks(server) - before < 15, f"the statement still runs: {ticks(server) - before} ticks"
+    killed_at = time.monotonic()
+    while True:
+        before = ticks(server)
+        time.sleep(0.2)
+        if ticks(server) - before <= 2:
+            break
+        assert time.monotonic() - killed_at < 10, "the statement still runs"
+    # The last window had no work.
+    took = time.monotonic() - killed_at - 0.2
+    print(f"the statement stopped {took:.1f} s after its client")
+    assert took < 2, took
 
 
 def psycopg_2():

@@ -240,8 +240,9 @@ mod tests {
     fn a_text_is_a_list_where_a_list_belongs() {
         let value = Value::Text(r#"{a,"b'c"}"#.into());
         let parameter = Parameter { kind: Scalar::Text.into(), value };
-        let sql = bound("a = ANY ( $1 ) OR b = $1", &[parameter]).unwrap();
-        assert_eq!(sql, r#"a = ANY ( make_array('a', 'b''c') ) OR b = '{a,"b''c"}'"#);
+        let text = Parameter { kind: Scalar::Text.into(), value: Value::Text("{b}".into()) };
+        let sql = bound("a = ANY ( $1 ) OR b = $2", &[parameter, text]).unwrap();
+        assert_eq!(sql, "a = ANY ( make_array('a', 'b''c') ) OR b = '{b}'");
     }
 
     #[test]

@@ -19,7 +19,7 @@ const READ_BYTES: usize = 8 << 10;
 /// Bytes of answers that are sent at once.
 pub(crate) const WRITE_BYTES: usize = 64 << 10;
 /// Time between two checks whether a client is still there while its statement runs.
-const CHECK: Duration = Duration::from_millis(200);
+const CHECK: Duration = Duration::from_millis(100);
 
 /// A connection with or without TLS.
 #[derive(Debug)]
