@@ -19,6 +19,7 @@ mod connections;
 mod counting;
 mod csv_options;
 mod damage;
+mod decoded_files;
 mod delta;
 mod demo;
 mod dml;
@@ -32,6 +33,7 @@ mod figure_10;
 #[cfg(unix)]
 mod file_size;
 mod folders;
+mod foreign_files;
 mod generate;
 mod group_by;
 mod guards;

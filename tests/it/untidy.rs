@@ -187,7 +187,7 @@ async fn files_of_one_table_have_one_header() {
         for (place, words) in [
             (
                 "order/",
-                &["order/b.csv", "another order (b, a)", "order/a.csv", "UNION ALL BY NAME"],
+                &["order/b.csv", "another order (b, a)", "order/a.csv", "union_by_name => true"],
             ),
             ("more/", &["more/b.csv", "other columns (a, b, c)", "more/a.csv", "(a, b)"]),
             ("late/", &["late/b.csv", "another order (b, a)", "late/a.csv", "(a, b)"]),

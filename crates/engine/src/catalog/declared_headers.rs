@@ -72,7 +72,8 @@ pub(crate) async fn check_headers(
     read: &[ObjectMeta],
 ) -> Result<()> {
     let (declared, format) = (declared(command), table.options().format.downcast_ref::<S3Format>());
-    let Some(format) = format.filter(|_| !declared.is_empty()) else { return Ok(()) };
+    let format = format.filter(|format| !declared.is_empty() && !format.reads_by_name());
+    let Some(format) = format else { return Ok(()) };
     let objects: Vec<ObjectMeta> = read.iter().filter(|object| object.size > 0).cloned().collect();
     let (format, store) = format.text_of(&state.runtime_env().object_store(location)?);
     match format.downcast_ref::<CsvFormat>() {

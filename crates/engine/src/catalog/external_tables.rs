@@ -27,9 +27,10 @@ use crate::catalog::formats::S3Format;
 use crate::catalog::listing_filter::ListingFilter;
 use crate::catalog::locations::{as_url, check_readable};
 use crate::catalog::partitions::{Partitions, inferred};
+use crate::catalog::separators;
 use crate::catalog::table_columns::TableColumns;
 use crate::catalog::url_tables::{check_kinds, check_options, of_bucket};
-use crate::context::file_names::{COMPRESSIONS, TABS};
+use crate::context::file_names::{ARROW, COMPRESSIONS, TABS};
 use crate::context::listing::{implies_format, is_hidden, with_subfolders};
 use crate::context::not_found::nothing_at;
 use crate::context::notes::{Notes, some_of};
@@ -45,7 +46,8 @@ pub struct ExternalTables {
 }
 
 /// The kinds of tables, as STORED AS names them.
-pub const KINDS: [&str; 6] = ["CSV", "DELTA", "JSON", "JSONL", "NDJSON", "PARQUET"];
+pub const KINDS: [&str; 10] =
+    ["CSV", "JSON", "JSONL", "NDJSON", "PARQUET", "ARROW", "AVRO", "DELTA", "FEATHER", "IPC"];
 
 #[async_trait]
 impl TableProviderFactory for ExternalTables {
@@ -76,6 +78,8 @@ impl TableProviderFactory for ExternalTables {
         check_folders(state, command).await?;
         let named = as_named(state, command).await?;
         let command = named.as_ref().unwrap_or(command);
+        let separated = separators::told(state, command).await?;
+        let command = separated.as_ref().unwrap_or(command);
         let partitions = partitions(state, command).await?;
         let mut files = of_files(command, &partitions)?;
         files.locations = files
@@ -268,6 +272,7 @@ async fn check_folders(state: &dyn Session, command: &CreateExternalTable) -> Re
     let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(()) };
     let format = match command.file_type.to_ascii_lowercase() {
         lines if ["ndjson", "jsonl"].contains(&lines.as_str()) => "json".to_owned(),
+        arrow if ARROW.contains(&arrow.as_str()) => ARROW[0].to_owned(),
         other => other,
     };
     for location in command.locations.iter().filter(|location| location.ends_with('/')) {
@@ -343,7 +348,7 @@ async fn no_columns(
 }
 
 /// Lists the objects with data below a folder, including subfolders.
-async fn below(
+pub(super) async fn below(
     session: &SessionState,
     command: &CreateExternalTable,
     location: &str,
@@ -368,7 +373,9 @@ async fn as_named(
     };
     let kind = command.file_type.to_ascii_lowercase();
     let [location] = command.locations.as_slice() else { return Ok(None) };
-    if is_said("compression") && is_said("delimiter") || kind == "parquet" {
+    if is_said("compression") && is_said("delimiter")
+        || !["csv", "json", "jsonl", "ndjson"].contains(&kind.as_str())
+    {
         return Ok(None);
     }
     let in_folder = location.ends_with('/');

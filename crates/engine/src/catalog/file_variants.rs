@@ -25,10 +25,12 @@ use crate::text::merged_columns::MergedColumns;
 const FILES_EXTENSION: &str = "files";
 
 /// The objects at a URL that belong to a part of a table.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct FileVariant {
     /// The end of their names, or `None` if all objects belong to it.
     pub(crate) end: Option<String>,
+    /// The columns that their folders name, or `None` if objects in any folders belong to it.
+    pub(crate) folders: Option<Vec<String>>,
     /// The columns with merged types, or `None` if the part's own types are used.
     pub(crate) columns: Option<SchemaRef>,
 }
@@ -107,7 +109,7 @@ pub(crate) async fn table(
     parts: &[(String, ObjectMeta)],
 ) -> Result<Arc<dyn TableProvider>> {
     let of_part = async |end: &String, columns: Option<SchemaRef>| {
-        let part = FileVariant { end: Some(end.clone()), columns };
+        let part = FileVariant { end: Some(end.clone()), folders: None, columns };
         Box::pin(tables.table_of(url, read, &part)).await
     };
     let mut all: Vec<Arc<dyn TableProvider>> = Vec::with_capacity(parts.len());
@@ -115,7 +117,8 @@ pub(crate) async fn table(
         all.push(of_part(end, None).await?);
     }
     let is_csv = parts.iter().all(|(end, _)| !end.to_ascii_lowercase().contains("json"));
-    let columns = Arc::new(merged(&all, parts, is_csv)?);
+    let by_name = read.is_some_and(Read::reads_by_name);
+    let columns = Arc::new(merged(&all, parts, is_csv, by_name)?);
     let mut union: Option<LogicalPlanBuilder> = None;
     for (mut part, (end, _)) in all.into_iter().zip(parts) {
         if part.schema().fields() != columns.fields() {
@@ -136,15 +139,22 @@ fn merged(
     tables: &[Arc<dyn TableProvider>],
     parts: &[(String, ObjectMeta)],
     is_csv: bool,
+    by_name: bool,
 ) -> Result<Schema> {
-    let mut columns = if is_csv { MergedColumns::of_csv() } else { MergedColumns::of_json() };
+    let mut columns = match (is_csv, by_name) {
+        (true, true) => MergedColumns::of_csv_by_name(),
+        (true, false) => MergedColumns::of_csv(),
+        (false, _) => MergedColumns::of_json(),
+    };
     let mut first: Option<(Vec<String>, &ObjectMeta)> = None;
     for (table, (_, object)) in tables.iter().zip(parts) {
         let schema = table.schema();
         let names = schema.fields().iter().map(|field| field.name().clone());
         let names: Vec<String> = names.collect();
         match &first {
-            Some((known, of)) if is_csv => headers::compare_columns((of, known), (object, &names))?,
+            Some((known, of)) if is_csv && !by_name => {
+                headers::compare_columns((of, known), (object, &names))?
+            }
             Some(_) => {}
             None => first = Some((names, object)),
         }

@@ -95,6 +95,9 @@ impl FilesTable {
         let known = state.config().get_extension::<KnownHeaders>().unwrap_or_default();
         let names = self.columns.in_files();
         let format = self.table.options().format.downcast_ref::<S3Format>();
+        if format.is_some_and(S3Format::reads_by_name) {
+            return Ok(plan);
+        }
         let csv = format.and_then(S3Format::csv);
         let says_header = csv.is_some_and(|csv| csv.options().has_header.is_some());
         with_scans(plan, |scan| {

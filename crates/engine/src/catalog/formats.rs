@@ -1,4 +1,4 @@
-//! File formats of tables in a store: DataFusion's, with statistics that can be relied on.
+//! File formats of tables in a store: DataFusion's and ours, with statistics that can be relied on.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,8 +25,10 @@ use object_store::{ObjectMeta, ObjectStore};
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::file::metadata::ParquetMetaData;
 
+use crate::catalog::decoded_format::{DecodedFileFormat, DecodedFormatFactory};
 use crate::catalog::option_values;
 use crate::catalog::partitions::Partitions;
+use crate::context::file_names::{ARROW, ARROW_STREAM};
 use crate::context::listing::is_hidden;
 use crate::context::notes::{Notes, some_of};
 use crate::context::panics;
@@ -34,6 +36,7 @@ use crate::estimate::footer_statistics::{cached_footer, trusted_statistics};
 use crate::estimate::statistics::footers;
 use crate::estimate::statistics::footers::Budget;
 use crate::estimate::statistics::table;
+use crate::scan::decoded::DecodedFormat;
 use crate::text::csv::dialect;
 use crate::text::csv::options;
 use crate::text::csv::options::{CsvOptions, Values};
@@ -51,25 +54,31 @@ pub(crate) struct S3FormatFactory {
 }
 
 impl S3FormatFactory {
-    /// Returns factories for CSV, JSON, the other names of JSON with an object per line, and Parquet. Their formats
-    /// take their options from the statement and the session.
+    /// Returns factories for CSV, JSON, the other names of JSON with an object per line, Parquet, Arrow by all of its
+    /// names, and Avro. Their formats take their options from the statement and the session.
     #[must_use]
     pub(crate) fn all() -> Vec<Arc<dyn FileFormatFactory>> {
         let csv: Arc<dyn FileFormatFactory> = Arc::new(CsvFormatFactory::new());
         let json: Arc<dyn FileFormatFactory> = Arc::new(JsonFormatFactory::new());
         let parquet: Arc<dyn FileFormatFactory> = Arc::new(ParquetFormatFactory::new());
+        let decoded =
+            |format| -> Arc<dyn FileFormatFactory> { Arc::new(DecodedFormatFactory { format }) };
+        let (arrow, avro) = (decoded(DecodedFormat::Arrow), decoded(DecodedFormat::Avro));
         let named = |extension, inner: &Arc<dyn FileFormatFactory>| {
             let factory: Arc<dyn FileFormatFactory> =
                 Arc::new(Self { inner: Arc::clone(inner), extension });
             factory
         };
-        vec![
+        let mut all = vec![
             named("csv", &csv),
             named("json", &json),
             named("ndjson", &json),
             named("jsonl", &json),
             named("parquet", &parquet),
-        ]
+            named("avro", &avro),
+        ];
+        all.extend(ARROW.map(|extension| named(extension, &arrow)));
+        all
     }
 
     fn wrap(&self, inner: Arc<dyn FileFormat>, csv: CsvOptions) -> Arc<dyn FileFormat> {
@@ -157,8 +166,11 @@ impl FileFormatFactory for S3FormatFactory {
         let is_csv = self.extension == "csv";
         let (options, theirs) = match is_csv {
             true => (CsvOptions::parse(state, format_options)?, &options::others(format_options)),
-            false => (CsvOptions::default(), format_options),
+            false => (CsvOptions::default(), &options::without_by_name(format_options)),
         };
+        if !is_csv {
+            option_values::check_by_name(self.extension, format_options)?;
+        }
         let created = self.inner.create(state, theirs);
         let format = created.map_err(|error| {
             option_values::check_all(self.extension, format_options).err().unwrap_or(error)
@@ -178,7 +190,7 @@ impl GetExt for S3FormatFactory {
     }
 }
 
-/// DataFusion's CSV, JSON or Parquet format with our own statistics. Join order, and so everything that a join can
+/// DataFusion's CSV, JSON or Parquet format, or one that is decoded locally, with our own statistics. Join order, and so everything that a join can
 /// push down, depends on these statistics.
 ///
 /// For text, they are the sizes of the listing, and values that were stored for the objects or seen in samples of a
@@ -226,9 +238,9 @@ impl FileFormat for S3Format {
         let (inner, store) = self.text_of(store);
         let (inner, store) = (&inner, &store);
         let look = move |sampled: Arc<dyn ObjectStore>| {
-            let values = &self.csv.values;
+            let csv = &self.csv;
             let look = async move {
-                dialect::columns(state, inner, &sampled, store, objects, values).await
+                dialect::columns(state, inner, (&sampled, store), objects, csv).await
             };
             Box::pin(look) as BoxFuture<'_, Result<SchemaRef>>
         };
@@ -243,7 +255,7 @@ impl FileFormat for S3Format {
         table_schema: SchemaRef,
         object: &ObjectMeta,
     ) -> Result<Statistics> {
-        if !self.is_text() && self.footers.allows(object) {
+        if self.is_parquet() && self.footers.allows(object) {
             let declared = Arc::clone(&table_schema);
             let footer = self.inner.infer_stats(state, store, table_schema, object);
             let statistics = panics::footer(object, footer).await?;
@@ -277,7 +289,7 @@ impl FileFormat for S3Format {
         table_schema: SchemaRef,
         object: &ObjectMeta,
     ) -> Result<FileMeta> {
-        if self.is_text() || !self.footers.allows(object) {
+        if !self.is_parquet() || !self.footers.allows(object) {
             return Ok(FileMeta::new(self.infer_stats(state, store, table_schema, object).await?));
         }
         // The footer is read once for both.
@@ -326,6 +338,14 @@ impl FileFormat for S3Format {
                     "Leave them out, or write to a table of its own: {}.",
                     options::NAMES.join(", ")
                 )),
+            }
+            .into());
+        }
+        if self.extension == ARROW_STREAM {
+            return Err(UserError {
+                kind: ErrorKind::Unsupported,
+                message: "streams of Arrow are read, and not written".to_owned(),
+                hint: Some("Write a file, which readers of Arrow take, too: '….arrow'.".to_owned()),
             }
             .into());
         }
@@ -379,7 +399,7 @@ impl S3Format {
         Some(looking)
     }
 
-    /// Infers the schema of objects from their footers; an error is about the first bad object in the order of names.
+    /// Infers the schema of objects that declare it; an error is about the first bad object in the order of names.
     async fn infer_from_footers(
         &self,
         state: &dyn Session,
@@ -390,7 +410,7 @@ impl S3Format {
         objects.sort_by(|one, other| one.location.cmp(&other.location));
         let objects = objects.as_slice();
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
-        if let [object] = objects {
+        if let ([object], true) = (objects, self.is_parquet()) {
             let columns = self.columns_of(state, store, object).await?;
             return Ok(without_intervals(columns, &notes));
         }
@@ -405,20 +425,24 @@ impl S3Format {
             columns.add(object, &*footer?)?;
         }
         columns.take_widened().into_iter().for_each(|note| notes.add(note));
-        Ok(without_intervals(Arc::new(columns.into_schema()), &notes))
+        let columns = Arc::new(columns.into_schema());
+        Ok(if self.is_parquet() { without_intervals(columns, &notes) } else { columns })
     }
 
-    /// Returns the columns of a Parquet object.
+    /// Returns the columns of an object that declares them.
     ///
     /// # Errors
     ///
-    /// If its footer cannot be read, or if two columns have the same name.
+    /// If its footer or header cannot be read, or if two columns have the same name.
     async fn columns_of(
         &self,
         state: &dyn Session,
         store: &Arc<dyn ObjectStore>,
         object: &ObjectMeta,
     ) -> Result<SchemaRef> {
+        if let Some(decoded) = self.inner.downcast_ref::<DecodedFileFormat>() {
+            return decoded.format.columns_of(store, object).await;
+        }
         let columns = self.inner.infer_schema(state, store, std::slice::from_ref(object));
         let columns = panics::footer(object, columns).await?;
         let footer = panics::footer(object, cached_footer(state, store, object)).await?;
@@ -438,7 +462,7 @@ impl S3Format {
         location: &ListingTableUrl,
         objects: impl IntoIterator<Item = &'a ObjectMeta>,
     ) -> Result<Option<String>> {
-        if self.is_text() {
+        if !self.is_parquet() {
             return Ok(None);
         }
         let objects: Vec<&ObjectMeta> = objects.into_iter().collect();
@@ -497,6 +521,16 @@ impl S3Format {
     /// Returns DataFusion's format, if it is CSV.
     pub(crate) fn csv(&self) -> Option<&CsvFormat> {
         self.inner.downcast_ref::<CsvFormat>()
+    }
+
+    /// Returns whether the columns of CSV files are found by the names in their headers.
+    pub(crate) fn reads_by_name(&self) -> bool {
+        self.csv.recoding.by_name
+    }
+
+    /// Returns whether the format is Parquet.
+    fn is_parquet(&self) -> bool {
+        !self.is_text() && !self.inner.is::<DecodedFileFormat>()
     }
 
     /// Returns whether the format is CSV or JSON.

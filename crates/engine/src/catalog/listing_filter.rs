@@ -32,6 +32,38 @@ pub(crate) enum ListingFilter {
     OfKind(Arc<str>),
     /// The objects that a pattern matches.
     Matching(Arc<GlobPatterns>),
+    /// The objects of another selection whose folders name certain columns.
+    InFolders(Arc<FolderFilter>),
+}
+
+/// Folders that name the same columns.
+#[derive(Debug)]
+pub(crate) struct FolderFilter {
+    /// The folder that contains the folders.
+    folder: Path,
+    /// The names of the columns, in the order of the folders.
+    names: Vec<String>,
+    /// The selection of objects, or `None` for all.
+    others: Option<ListingFilter>,
+}
+
+impl FolderFilter {
+    fn has(&self, path: &Path) -> bool {
+        let mut parts = path.prefix_match(&self.folder).into_iter().flatten().peekable();
+        let mut names = self.names.iter();
+        while let Some(part) = parts.next() {
+            // The last part is the name of the object.
+            let name = part.as_ref().split_once('=').map(|(name, _)| name);
+            let name = name.filter(|_| parts.peek().is_some());
+            if name != names.next().map(String::as_str) {
+                return false;
+            }
+            if name.is_none() {
+                break;
+            }
+        }
+        self.others.as_ref().is_none_or(|others| others.has(path))
+    }
 }
 
 /// Patterns of names below a folder; an object matches if one of them does.
@@ -130,6 +162,25 @@ impl ListingFilter {
         })))
     }
 
+    /// Selects those of the `others` whose folders below a location name these columns, and no more.
+    pub(crate) fn in_folders(
+        location: &ListingTableUrl,
+        names: &[String],
+        others: Option<Self>,
+    ) -> Self {
+        let folder = location.prefix().clone();
+        Self::InFolders(Arc::new(FolderFilter { folder, names: names.to_vec(), others }))
+    }
+
+    /// Returns the patterns of the selection, if it has some.
+    fn patterns(&self) -> Option<&GlobPatterns> {
+        match self {
+            Self::OfKind(_) => None,
+            Self::Matching(matching) => Some(matching),
+            Self::InFolders(folders) => folders.others.as_ref()?.patterns(),
+        }
+    }
+
     /// Moves the selection from a folder such as `year=2023/month=1/` to the folder above its partition folders, so
     /// that the columns are found. The selected objects are the same. Returns none for any other location.
     ///
@@ -158,7 +209,9 @@ impl ListingFilter {
                 let below = |pattern: &Pattern| format!("{names}/{pattern}");
                 (matching.patterns.iter().map(below).collect(), matching.says_folders)
             }
-            Some(Self::OfKind(_)) | None => (vec![format!("{names}/**")], false),
+            Some(Self::OfKind(_) | Self::InFolders(_)) | None => {
+                (vec![format!("{names}/**")], false)
+            }
         };
         let patterns: std::result::Result<Vec<_>, _> =
             patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
@@ -176,6 +229,7 @@ impl ListingFilter {
     pub(crate) fn has(&self, path: &Path) -> bool {
         match self {
             Self::OfKind(kind) => !is_sidecar(path, kind),
+            Self::InFolders(folders) => folders.has(path),
             Self::Matching(matching) => {
                 let below = path.as_ref().strip_prefix(matching.folder.as_ref());
                 let below = match matching.folder.as_ref() {
@@ -202,14 +256,20 @@ impl ListingFilter {
         });
         let mut runtime =
             RuntimeEnv { object_store_registry: Arc::new(stores), ..RuntimeEnv::clone(runtime) };
-        if let Self::Matching(matching) = self {
-            let caches = state.config().get_extension::<PatternCaches>().unwrap_or_default();
-            runtime.cache_manager = caches.get_or_create(matching, &runtime.cache_manager)?;
+        match self {
+            Self::OfKind(_) => {}
+            Self::Matching(matching) => {
+                let caches = state.config().get_extension::<PatternCaches>().unwrap_or_default();
+                runtime.cache_manager = caches.get_or_create(matching, &runtime.cache_manager)?;
+            }
+            Self::InFolders(_) => {
+                runtime.cache_manager = with_own_listings(&runtime.cache_manager)?;
+            }
         }
         let mut seen = SessionStateBuilder::new_from_existing(state.clone())
             .with_runtime_env(Arc::new(runtime))
             .build();
-        if matches!(self, Self::Matching(matching) if matching.says_folders) {
+        if self.patterns().is_some_and(|matching| matching.says_folders) {
             let options = seen.config_mut().options_mut();
             options.execution.listing_table_ignore_subdirectory = false;
         }
@@ -237,7 +297,7 @@ impl ReadLayer for Lists {
     }
 
     fn lists_within(&self, prefix: Option<&Path>) -> Option<Path> {
-        let ListingFilter::Matching(matching) = &self.0 else { return None };
+        let matching = self.0.patterns()?;
         matching.within.clone().filter(|within| prefix.is_none_or(|it| within.prefix_matches(it)))
     }
 }
@@ -260,6 +320,31 @@ mod tests {
             ("_a/part-0", "CSV", false),
         ] {
             assert_eq!(is_sidecar(&Path::from(name), kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_name_the_same_columns() {
+        let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let location = ListingTableUrl::parse("s3://b/t/").unwrap();
+        let paths = [
+            "t/a.csv",
+            "t/2024/a.csv",
+            "t/x=1/a.csv",
+            "t/x=1/y=2/a.csv",
+            "t/x=1/z/a=b.csv",
+            "t/a=b",
+        ];
+        for (columns, expected) in [
+            (&[][..], &["t/a.csv", "t/2024/a.csv", "t/a=b"][..]),
+            (&["x"], &["t/x=1/a.csv", "t/x=1/z/a=b.csv"]),
+            (&["x", "y"], &["t/x=1/y=2/a.csv"]),
+            (&["y"], &[]),
+        ] {
+            let listed = ListingFilter::in_folders(&location, &names(columns), None);
+            let found: Vec<&str> =
+                paths.into_iter().filter(|path| listed.has(&Path::from(*path))).collect();
+            assert_eq!(found, expected, "{columns:?}");
         }
     }
 

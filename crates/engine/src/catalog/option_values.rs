@@ -8,6 +8,7 @@ use datafusion::common::{DataFusionError, Result};
 
 use crate::catalog::option_names::{OPTIONS, in_options};
 use crate::context::error::are_similar;
+use crate::context::file_names::ARROW;
 use crate::context::setting_suggestions;
 use crate::text::csv::options;
 use crate::{ErrorKind, UserError};
@@ -31,8 +32,27 @@ fn file_type(format: &str) -> Option<ConfigFileType> {
 ///
 /// If it does not, or there is no such option. The error names the option and the allowed values.
 pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) -> Result<()> {
+    let format = if ARROW.contains(&format) { ARROW[0] } else { format };
     if let Some(checked) = options::check(option, value).filter(|_| format == "csv") {
         return checked;
+    }
+    if is_by_name(option) && options::flag(typed, value)? {
+        return Ok(());
+    }
+    if is_by_name(option) {
+        let message = format!(
+            "option `{typed}` is 'false', but columns of {} are always read by name",
+            format.to_ascii_uppercase()
+        );
+        return Err(refused(message, Some("Leave it out.".to_owned())));
+    }
+    if [ARROW[0], "avro"].contains(&format) && option.starts_with(PREFIX) {
+        let message = format!("{} has no option `{typed}`", format.to_ascii_uppercase());
+        let hint = match option.ends_with(".compression") {
+            true => "These files are compressed within, which a reader detects.",
+            false => "Its only option is union_by_name.",
+        };
+        return Err(refused(message, Some(hint.to_owned())));
     }
     let Some(file_type) = file_type(format) else { return Ok(()) };
     let mut options = TableOptions::new();
@@ -53,6 +73,21 @@ pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) ->
         return Err(refused(message, Some(hint)));
     }
     Err(refused(wrong(&format!("option `{typed}`"), value, &words), None))
+}
+
+/// Returns whether an option is that for columns that are found by name.
+fn is_by_name(option: &str) -> bool {
+    option.strip_prefix(PREFIX).unwrap_or(option).eq_ignore_ascii_case(options::BY_NAME)
+}
+
+/// Checks the option for columns that are found by name, of a format that always reads them so.
+///
+/// # Errors
+///
+/// If it is set to anything but true.
+pub(crate) fn check_by_name(format: &str, options: &HashMap<String, String>) -> Result<()> {
+    let mut given = options.iter().filter(|(name, _)| is_by_name(name));
+    given.try_for_each(|(name, value)| check(format, (name, value), options::BY_NAME))
 }
 
 /// Returns the option that corresponds to a name from COPY of other systems, or a similar name.

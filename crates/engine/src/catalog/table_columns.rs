@@ -19,6 +19,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 
 use crate::catalog::formats::S3Format;
 use crate::catalog::partitions::Partitions;
+use crate::text::csv::by_name::HIDDEN;
 
 /// The columns of a table of files.
 #[derive(Debug, Clone)]
@@ -115,8 +116,9 @@ impl TableColumns {
             .iter()
             .map(|field| match self.partitions.has(field.name()) {
                 true => {
-                    let hidden = format!("{} (of the files)", field.name());
-                    Arc::new(field.as_ref().clone().with_name(hidden))
+                    let hidden = format!("{}{HIDDEN}", field.name());
+                    // Files that are read by name have no column of this name.
+                    Arc::new(field.as_ref().clone().with_name(hidden).with_nullable(true))
                 }
                 false => Arc::clone(field),
             })

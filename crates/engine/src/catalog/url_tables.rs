@@ -30,6 +30,7 @@ use crate::catalog::external_tables::{
 use crate::catalog::file_variants;
 use crate::catalog::file_variants::{FileVariant, FileVariants};
 use crate::catalog::files_table::FilesTable;
+use crate::catalog::folder_variants;
 use crate::catalog::formats::S3Format;
 use crate::catalog::listing_filter::ListingFilter;
 use crate::catalog::locations::{as_url, at_home, check_readable};
@@ -37,7 +38,7 @@ use crate::catalog::partitions::inferred;
 use crate::catalog::table_columns::TableColumns;
 use crate::catalog::table_functions::{Call, GlobTable, Read};
 use crate::context::error::{ErrorKind, UserError};
-use crate::context::file_names::{COMPRESSIONS, TABS};
+use crate::context::file_names::{ARROW, COMPRESSIONS, TABS};
 use crate::context::listing::{is_hidden, with_subfolders};
 use crate::context::not_found::{broken_link, nothing_at, unknown_format};
 use crate::context::notes::{Notes, some_of};
@@ -194,8 +195,25 @@ impl UrlTables {
             .iter()
             .filter(|object| object.size > 0 && is_read(&object.location, &found.extension))
             .filter(|object| given.contains(&object.location, !in_folder))
+            .filter(|object| {
+                let names = || folder_variants::names(&location, &object.location);
+                part.folders.as_ref().is_none_or(|folders| *folders == names())
+            })
             .cloned()
             .collect();
+        let (state, listed) = match &part.folders {
+            Some(folders) => {
+                let listed = ListingFilter::in_folders(&location, folders, listed);
+                (listed.session(&self.state()?)?, Some(listed))
+            }
+            None => (state, listed),
+        };
+        if part.folders.is_none() && read.is_some_and(Read::reads_by_name) {
+            let lists = folder_variants::detect(&location, &sampled);
+            if lists.len() > 1 {
+                return folder_variants::table(self, url, read, part, lists).await;
+            }
+        }
         if sampled.is_empty() && kind.format != "parquet" {
             notes.add(without_bytes(url));
         }
@@ -376,7 +394,11 @@ impl Kind {
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| lower.ends_with(suffix));
         let suffix = compression.map_or("", |(suffix, _)| suffix);
         let (stem, end) = lower.strip_suffix(suffix)?.rsplit_once('.')?;
-        let format = if end == TABS { "csv" } else { end };
+        let format = match end {
+            TABS => "csv",
+            arrow if ARROW.contains(&arrow) => ARROW[0],
+            other => other,
+        };
         state.get_file_format_factory(format)?;
         let compression = compression.map(|(_, name)| ("format.compression", *name));
         let delimiter = (end == TABS).then_some(("format.delimiter", "\t"));
@@ -386,7 +408,7 @@ impl Kind {
         Some((kind, &name[stem.len()..]))
     }
 
-    /// Returns whether objects of this kind are read as a format: `csv`, `json` or `parquet`.
+    /// Returns whether objects of this kind are read as a format: `csv`, `json`, `parquet`, `arrow` or `avro`.
     pub(crate) fn is_of(&self, format: &str) -> bool {
         match self.format.as_str() {
             "ndjson" | "jsonl" => format == "json",

@@ -61,7 +61,7 @@ pub(crate) fn unknown_format(name: &str) -> UserError {
                 "Save its sheets as CSV: \"Save as\" of the spreadsheet program.",
             );
         }
-        ("orc" | "avro" | "xml" | "db" | "sqlite" | "duckdb" | "zip" | "7z" | "tar", _) => {
+        ("orc" | "xml" | "db" | "sqlite" | "duckdb" | "zip" | "7z" | "tar", _) => {
             return unreadable(
                 name,
                 &format!("of the format {end}"),
@@ -75,8 +75,9 @@ pub(crate) fn unknown_format(name: &str) -> UserError {
         kind: ErrorKind::Plan,
         message: format!("the name of '{name}' does not say its format"),
         hint: Some(format!(
-            "{said}Known ends are .csv, .tsv, .json, .jsonl, .ndjson, .parquet and .arrow, and .gz, .bz2, .xz or .zst \
-             behind them. Or say the format: read_csv('{name}'), read_json('{name}'), read_parquet('{name}')."
+            "{said}Known ends are .csv, .tsv, .json, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc and .avro, and \
+             .gz, .bz2, .xz or .zst behind those of text. Or say the format: read_csv('{name}'), read_json('{name}'), \
+             read_parquet('{name}')."
         )),
     }
 }

@@ -9,7 +9,6 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionConfig;
 
-use crate::catalog::arrow_format::ArrowFiles;
 use crate::catalog::external_tables::{ExternalTables, KINDS};
 use crate::catalog::formats::S3FormatFactory;
 use crate::context::config::SluiceOptions;
@@ -31,7 +30,7 @@ use crate::store::endpoints::Endpoints;
 use sluicegate_guards::with_guards;
 
 /// Adds the engine to a session that is being built: the endpoints, the options under `sluice`, the optimizer rules,
-/// the CSV and JSON formats with statistics, and the reasons in EXPLAIN.
+/// the formats of files with statistics, and the reasons in EXPLAIN.
 ///
 /// The object stores of the buckets belong to the runtime. Give the builder a [`RuntimeEnv`] with an
 /// `S3Stores` registry of the same endpoints. With another registry, every bucket of
@@ -83,7 +82,6 @@ pub fn with_pushdown(
     hand_on_more_keys(config.options_mut());
     // If two formats have the same name, the first one is registered.
     let mut formats = S3FormatFactory::all();
-    formats.push(Arc::new(ArrowFiles::default()));
     let theirs = builder.file_formats().take();
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
     let planner = Arc::new(ExplainPlanner::new(builder.query_planner().take()));

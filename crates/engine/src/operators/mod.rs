@@ -16,6 +16,7 @@
 //!
 //! An operator must not decide whether it is used: the folder `optimizer` does, and this folder must not use it.
 
+pub(crate) mod arrow_sink;
 mod explicit_nulls;
 mod one_batch;
 pub mod partial_state;

@@ -26,6 +26,7 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel, unbounded_channel};
 
+use super::arrow_sink::ArrowSink;
 use super::explicit_nulls::ExplicitNulls;
 use crate::context::partition_value::{NULL, encoded};
 
@@ -46,6 +47,9 @@ fn files(sink: &dyn DataSink) -> Option<&dyn FileSink> {
     }
     if let Some(json) = sink.downcast_ref::<ExplicitNulls>() {
         return Some(json);
+    }
+    if let Some(arrow) = sink.downcast_ref::<ArrowSink>() {
+        return Some(arrow);
     }
     sink.downcast_ref::<ParquetSink>().map(|parquet| parquet as &dyn FileSink)
 }

@@ -21,6 +21,7 @@ use crate::context::config::{GroupBy, Scan, SluiceOptions, TopK};
 use crate::engine::explain::in_sql;
 use crate::estimate::demand::{get_demand, inside, scan_demand};
 use crate::estimate::statistics::table::origin;
+use crate::scan::decoded::DecodedSource;
 use crate::scan::keys::KeyEstimate;
 use crate::scan::s3_scan::as_select_scan;
 use crate::scan::s3_select::S3SelectSource;
@@ -171,6 +172,12 @@ pub(super) fn reason_against(
     if let Some(recoding) = named.and_then(LocatedSource::recoding) {
         return Reason::new(format!(
             "S3 Select cannot read files as their options say ({recoding}), so they are read with GET"
+        ));
+    }
+    if let Some(decoded) = config.file_source().downcast_ref::<DecodedSource>() {
+        return Reason::new(format!(
+            "S3 Select reads CSV, JSON and Parquet, and no {}, so that the files are read with GET",
+            decoded.format().title()
         ));
     }
     // The wrapper that adds object names to errors is not the reason.

@@ -8,12 +8,14 @@
 //! 3. [`get`]: the same rows with GET, and [`read_ahead`] for Parquet. [`stored_types`] checks the types in Parquet files, and [`output_exprs`]
 //!    rewrites expressions over the output of a scan. [`deleted_rows`] are skipped.
 //! 4. [`adaptive`]: a scan that may change from GET to Select at run time. [`estimator`] supplies its predictions.
-//! 5. [`keys`]: keys of joins that reach a scan while it runs. [`rerun`] lets a scan run a second time.
+//! 5. [`decoded`]: Arrow and Avro files, which only GET reads.
+//! 6. [`keys`]: keys of joins that reach a scan while it runs. [`rerun`] lets a scan run a second time.
 //!
 //! The index scan is in the folder `index`. This folder must not use statistics, physical operators or optimizer
 //! rules.
 
 pub(crate) mod adaptive;
+pub(crate) mod decoded;
 pub(crate) mod deleted_rows;
 pub(crate) mod estimator;
 pub(crate) mod get;

@@ -29,6 +29,7 @@ use super::csv::{open_quote, range_records, values};
 use super::json::{bom, integers, rows, surrogate_pairs, undeclared_keys};
 use super::record_limit;
 use crate::context::notes::Notes;
+use crate::text::csv::by_name;
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::options::Recoding;
 use crate::text::decompression::Members;
@@ -180,6 +181,11 @@ impl FileSource for LocatedSource {
         if self.recoding.is_needed() {
             store = self.recoding.read_from(store, config.file_compression_type);
             config.file_compression_type = FileCompressionType::UNCOMPRESSED;
+            if let (true, Some(csv)) =
+                (self.recoding.by_name, self.inner.downcast_ref::<CsvSource>())
+            {
+                store = by_name::reordered(store, csv);
+            }
         } else if let Some(members) = Members::for_compression(config.file_compression_type) {
             config.file_compression_type = FileCompressionType::UNCOMPRESSED;
             store = members.read_from(store);

@@ -46,6 +46,11 @@ impl MergedColumns {
         Self { wider: Some(of_text), ..Self::default() }
     }
 
+    /// Starts without columns, for CSV files whose columns are found by name.
+    pub(crate) fn of_csv_by_name() -> Self {
+        Self { by_name: true, ..Self::of_csv() }
+    }
+
     /// Starts without columns, for files that declare the types of their columns.
     pub(crate) fn of_typed() -> Self {
         Self { by_name: true, wider: Some(of_values), ..Self::default() }

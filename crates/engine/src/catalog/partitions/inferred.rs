@@ -47,7 +47,7 @@ pub(crate) fn columns(
         let names: Vec<&&str> = left_out.keys().collect();
         format!(
             "the folders {} are no columns: {} is in one{without}; name objects of one kind, as in '{}…/{name}=*/…', \
-             for these columns",
+             for these columns, or read all with union_by_name => true",
             some_of(&names.iter().map(|name| format!("{name}=…")).collect::<Vec<_>>()),
             some_of(&paths[..1]),
             location.as_str(),
@@ -62,7 +62,7 @@ pub(crate) fn columns(
 
 /// Returns the names and values of the folders `name=value/` of an object, from the location to the first folder of
 /// another form. DataFusion looks for partition columns only there.
-fn folders<'a>(location: &ListingTableUrl, path: &'a Path) -> Vec<(&'a str, &'a str)> {
+pub(crate) fn folders<'a>(location: &ListingTableUrl, path: &'a Path) -> Vec<(&'a str, &'a str)> {
     let below: Vec<&str> = match location.strip_prefix(path) {
         Some(parts) => parts.collect(),
         None => Vec::new(),

@@ -1,4 +1,5 @@
-//! Table functions about objects: `read_csv`, `read_json`, `read_parquet`, `delta_scan` (`read`) and `glob`.
+//! Table functions about objects: `read_csv`, `read_json`, `read_parquet`, `read_arrow`, `read_avro`, `delta_scan`
+//! (`read`) and `glob`.
 //!
 //! DataFusion's table functions cannot wait for a store. The text of a call therefore becomes the name of a table,
 //! which is looked up like a URL (`UrlTables`).
@@ -21,7 +22,8 @@ pub use self::read::arguments;
 pub(crate) use self::read::{Read, option_of_argument, tab};
 
 /// The names of the functions.
-pub const NAMES: [&str; 5] = ["read_csv", "read_json", "read_parquet", "delta_scan", "glob"];
+pub const NAMES: [&str; 7] =
+    ["read_csv", "read_json", "read_parquet", "read_arrow", "read_avro", "delta_scan", "glob"];
 
 /// Replaces calls of the functions in a statement by names of tables.
 pub(crate) fn name_calls(statement: &mut impl WalkMut) {
@@ -46,14 +48,17 @@ pub(crate) fn name_calls(statement: &mut impl WalkMut) {
     let _ = statement.walk_mut(&mut Calls);
 }
 
-/// Names of the functions in DuckDB.
-const SYNONYMS: [(&str, &str); 6] = [
+/// Names of the functions in DuckDB and Polars.
+const SYNONYMS: [(&str, &str); 9] = [
     ("read_csv_auto", "read_csv"),
     ("read_json_auto", "read_json"),
     ("read_ndjson", "read_json"),
     ("read_ndjson_auto", "read_json"),
     ("read_ndjson_objects", "read_json"),
     ("parquet_scan", "read_parquet"),
+    ("read_ipc", "read_arrow"),
+    ("read_feather", "read_arrow"),
+    ("scan_arrow_ipc", "read_arrow"),
 ];
 
 fn function(name: &ObjectName) -> Option<&'static str> {

@@ -11,13 +11,14 @@ use crate::catalog::delta;
 use crate::catalog::option_names::once;
 use crate::catalog::option_values;
 use crate::context::error::{ErrorKind, UserError, are_similar};
+use crate::context::file_names::ARROW;
 
 /// A call that reads objects.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Read {
     /// The URL of the objects.
     pub(crate) url: String,
-    /// The format: `csv`, `json`, `parquet` or `delta`.
+    /// The format: `csv`, `json`, `parquet`, `arrow`, `avro` or `delta`.
     pub(crate) format: &'static str,
     /// The options of the format in the call.
     pub(crate) options: BTreeMap<String, String>,
@@ -25,7 +26,7 @@ pub(crate) struct Read {
 
 /// The names of each argument, and its option of the format.
 #[rustfmt::skip]
-const CSV: [(&[&str], &str); 17] = [
+const CSV: [(&[&str], &str); 19] = [
     (&["delim", "delimiter", "sep"], "format.delimiter"),
     (&["header", "has_header"], "format.has_header"),
     (&["quote"], "format.quote"),
@@ -38,18 +39,23 @@ const CSV: [(&[&str], &str); 17] = [
     (&["truncated_rows", "null_padding"], "format.truncated_rows"),
     (&["skip"], "format.skip"),
     (&["encoding"], "format.encoding"),
-    (&["decimal_separator"], "format.decimal_separator"),
+    (&["decimal_separator", "decimal"], "format.decimal_separator"),
+    (&["thousands"], "format.thousands"),
     (&["dateformat", "date_format"], "format.dateformat"),
     (&["timestampformat", "timestamp_format"], "format.timestampformat"),
-    (&["nullstr", "null"], "format.nullstr"),
+    (&["nullstr", "null", "null_values", "na_values"], "format.nullstr"),
     (&["types", "dtypes", "column_types"], "format.types"),
+    BY_NAME,
 ];
 #[rustfmt::skip]
-const JSON: [(&[&str], &str); 3] = [
+const JSON: [(&[&str], &str); 4] = [
     (&["compression"], "format.compression"),
     (&["sample_size"], "format.schema_infer_max_rec"),
     (&["newline_delimited"], "format.newline_delimited"),
+    BY_NAME,
 ];
+const TYPED: [(&[&str], &str); 1] = [BY_NAME];
+const BY_NAME: (&[&str], &str) = (&["union_by_name"], "format.union_by_name");
 
 const DELTA_SCAN: [(&[&str], &str); 1] = [(&["version"], delta::VERSION)];
 
@@ -59,7 +65,9 @@ fn known(function: &str) -> (&'static str, Arguments) {
         "read_csv" => ("csv", &CSV),
         "read_json" => ("json", &JSON),
         "delta_scan" => ("delta", &DELTA_SCAN),
-        _ => ("parquet", &[]),
+        "read_arrow" => ("arrow", &TYPED),
+        "read_avro" => ("avro", &TYPED),
+        _ => ("parquet", &TYPED),
     }
 }
 
@@ -73,7 +81,7 @@ pub fn arguments(function: &str) -> impl Iterator<Item = (&'static str, &'static
     known.iter().filter_map(|(names, option)| Some((*names.first()?, *option)))
 }
 
-/// Returns the option that an argument of `read_csv` or `read_json` sets, by a name that is no option itself.
+/// Returns the option that an argument of `read_csv` and its like sets, by a name that is no option itself.
 pub(crate) fn option_of_argument(format: &str, name: &str) -> Option<&'static str> {
     // Options of this name are for writing.
     const WRITTEN: [&str; 2] = ["date_format", "timestamp_format"];
@@ -82,6 +90,9 @@ pub(crate) fn option_of_argument(format: &str, name: &str) -> Option<&'static st
     let (_, known) = match format.to_ascii_lowercase().as_str() {
         "csv" => known("read_csv"),
         "json" | "jsonl" | "ndjson" => known("read_json"),
+        "parquet" => known("read_parquet"),
+        "avro" => known("read_avro"),
+        arrow if ARROW.contains(&arrow) => known("read_arrow"),
         _ => return None,
     };
     let (_, option) = known.iter().find(|(names, _)| names.contains(&short))?;
@@ -118,13 +129,10 @@ impl Read {
                     }
                     .into());
                 }
-                return match names.as_slice() {
-                    [] => plan_err!("{function} has no argument but the URL, and so none `{name}`"),
-                    names => plan_err!(
-                        "{function} has no argument `{name}`; it has {}",
-                        names.join(", ")
-                    ),
-                };
+                return plan_err!(
+                    "{function} has no argument `{name}`; it has {}",
+                    names.join(", ")
+                );
             };
             let value = tab(option, &value).unwrap_or(value);
             option_values::check(format, (option, &value), &name)?;
@@ -133,6 +141,11 @@ impl Read {
             }
         }
         Ok(Self { url, format, options })
+    }
+
+    /// Returns whether the columns of CSV files are found by the names in their headers.
+    pub(crate) fn reads_by_name(&self) -> bool {
+        self.options.get(BY_NAME.1).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 }
 
@@ -285,7 +298,12 @@ mod tests {
             ("read_csv('s3://b/x', color => 'red')", "no argument `color`; it has delim, header"),
             ("read_csv('s3://b/x', foo => 1)", "sample_size, truncated_rows"),
             ("read_csv('s3://b/x', sep => ';', delim => ',')", "twice"),
-            ("read_parquet('s3://b/x', header => true)", "none `header`"),
+            (
+                "read_parquet('s3://b/x', header => true)",
+                "no argument `header`; it has union_by_name",
+            ),
+            ("read_avro('s3://b/x', union_by_name => 'x')", "must be true or false"),
+            ("read_arrow('s3://b/x', union_by_name => false)", "always"),
         ] {
             let error = Call::parse(call).unwrap_err().to_string();
             assert!(error.contains(words), "{call}: {error}");

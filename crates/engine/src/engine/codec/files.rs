@@ -8,7 +8,8 @@ use std::sync::Arc;
 use datafusion::common::{GetExt, Result, plan_datafusion_err, plan_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::physical_plan::{
-    CsvSource, FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, JsonSource,
+    ArrowSource, CsvSource, FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource,
+    JsonSource,
 };
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
@@ -18,13 +19,14 @@ use prost::Message;
 
 use super::adaptive_scan::SelectAlternativeMessage;
 use super::{Decoder, Encoder};
+use crate::scan::decoded::{DecodedFormat, DecodedSource};
 use crate::scan::deleted_rows::{selected, selection_of, with_selection};
 use crate::text::csv::dialect::expected_header::ExpectedHeader;
 use crate::text::csv::options::Recoding;
 use crate::text::csv::values::SampledTypes;
 use crate::text::located_errors::{LocatedSource, TextLayout};
 
-/// A scan with one of DataFusion's sources, or a [`LocatedSource`] around it.
+/// A scan with one of DataFusion's sources, or a [`LocatedSource`] around it, or a [`DecodedSource`].
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct FilesMessage {
     /// The scan with DataFusion's source, as DataFusion encodes it.
@@ -68,6 +70,12 @@ pub(super) struct FilesMessage {
     /// True if only a default assumes that the files have headers.
     #[prost(bool, tag = "14")]
     has_header_by_default: bool,
+    /// True if the columns of CSV files are found by the names in their headers.
+    #[prost(bool, tag = "15")]
+    by_name: bool,
+    /// The format of a [`DecodedSource`]; absent for other sources.
+    #[prost(enumeration = "DecodedMessage", optional, tag = "16")]
+    decoded: Option<i32>,
 }
 
 /// The version of an object, as listed.
@@ -87,6 +95,13 @@ struct VersionMessage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
+enum DecodedMessage {
+    Arrow = 0,
+    Avro = 1,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, prost::Enumeration)]
+#[repr(i32)]
 enum LayoutMessage {
     Csv = 0,
     JsonLines = 1,
@@ -98,6 +113,9 @@ impl Encoder<'_> {
     pub(super) fn files(&self, config: &FileScanConfig) -> Result<FilesMessage> {
         let named = config.file_source().downcast_ref::<LocatedSource>();
         let source = named.map_or_else(|| config.file_source(), LocatedSource::inner);
+        // DataFusion encodes the columns and the projection as those of its own source.
+        let decoded = source.downcast_ref::<DecodedSource>();
+        let source = decoded.map_or(source, DecodedSource::columns);
         let terminator = source.downcast_ref::<CsvSource>().and_then(CsvSource::terminator);
         let versions = config.file_groups.iter().flat_map(FileGroup::files).map(|file| {
             let meta = &file.object_meta;
@@ -116,7 +134,8 @@ impl Encoder<'_> {
             FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(source)).build(),
         );
         let recoding = named.and_then(LocatedSource::recoding);
-        let (skip, encoding) = recoding.unwrap_or_default().as_text();
+        let recoding = recoding.unwrap_or_default();
+        let (skip, encoding) = recoding.as_text();
         Ok(FilesMessage {
             scan: Some(self.converter.execution_plan_to_proto(&plain, self.codec)?),
             versions,
@@ -128,6 +147,8 @@ impl Encoder<'_> {
             instead: None,
             skip,
             encoding,
+            by_name: recoding.by_name,
+            decoded: decoded.map(|decoded| DecodedMessage::from(decoded.format()) as i32),
             header: header.to_vec(),
             is_declared,
             has_header_by_default: expected.is_some_and(ExpectedHeader::is_by_default),
@@ -152,6 +173,7 @@ impl Decoder<'_> {
                 PhysicalPlanType::CsvScan(_)
                     | PhysicalPlanType::JsonScan(_)
                     | PhysicalPlanType::ParquetScan(_)
+                    | PhysicalPlanType::ArrowScan(_)
             )
         ) {
             return plan_err!("a scan of no known format in the bytes of a plan");
@@ -201,8 +223,10 @@ impl Decoder<'_> {
             config = SampledTypes::attach(&config).unwrap_or(config);
         }
         let recoding = Recoding::from_text(message.skip, &message.encoding);
-        let recoding = recoding
-            .ok_or_else(|| plan_datafusion_err!("no encoding is called `{}`", message.encoding))?;
+        let recoding =
+            recoding.map(|recoding| Recoding { by_name: message.by_name, ..recoding }).ok_or_else(
+                || plan_datafusion_err!("no encoding is called `{}`", message.encoding),
+            )?;
         Ok(match layout {
             Some(layout) => LocatedSource::wrap_recoded(&config, layout, recoding),
             None => config,
@@ -225,8 +249,13 @@ fn source(
             json.is_some()
         }
     };
-    if !is_of_layout {
+    let is_decoded = decoded.is::<ArrowSource>();
+    if !is_of_layout || is_decoded != message.decoded.is_some() {
         return plan_err!("the format of a scan is not that of its source");
+    }
+    if let Some(format) = message.decoded {
+        let format = DecodedMessage::try_from(format).map_err(|e| plan_datafusion_err!("{e}"))?;
+        return Ok(Arc::new(DecodedSource::over(format.into(), Arc::clone(decoded))));
     }
     if let Some(csv) = csv {
         let terminator = message.terminator.map(u8::try_from).transpose();
@@ -251,6 +280,24 @@ fn compression(extension: &str) -> Result<FileCompressionType> {
     ];
     let found = known.into_iter().find(|known| known.get_ext() == extension);
     found.ok_or_else(|| plan_datafusion_err!("no compression is called `{extension}`"))
+}
+
+impl From<DecodedFormat> for DecodedMessage {
+    fn from(format: DecodedFormat) -> Self {
+        match format {
+            DecodedFormat::Arrow => Self::Arrow,
+            DecodedFormat::Avro => Self::Avro,
+        }
+    }
+}
+
+impl From<DecodedMessage> for DecodedFormat {
+    fn from(format: DecodedMessage) -> Self {
+        match format {
+            DecodedMessage::Arrow => Self::Arrow,
+            DecodedMessage::Avro => Self::Avro,
+        }
+    }
 }
 
 impl From<TextLayout> for LayoutMessage {

@@ -52,6 +52,7 @@ use crate::operators::switch_drain::SwitchDrainExec;
 use crate::operators::switch_exec::SwitchExec;
 use crate::operators::switch_prune::SwitchPruneExec;
 use crate::operators::top_k_sample::TopKSampleExec;
+use crate::scan::decoded::DecodedSource;
 use crate::scan::deleted_rows::reads_kept_rows;
 use crate::scan::s3_scan::{
     S3Scan, as_adaptive_scan, as_index_scan, as_scan_of_kept_rows, as_select_scan,
@@ -298,11 +299,13 @@ fn damaged(error: prost::DecodeError) -> datafusion::common::DataFusionError {
     plan_datafusion_err!("the bytes of the plan are damaged: {error}")
 }
 
-/// Returns the configuration of a scan whose source names the object in its errors, or `None` for other nodes.
+/// Returns the configuration of a scan whose source is ours: it names the object in its errors, or decodes files
+/// locally. Returns `None` for other nodes.
 fn named_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     let config = node.downcast_ref::<DataSourceExec>()?.data_source();
     let config = config.downcast_ref::<FileScanConfig>()?;
-    config.file_source().is::<LocatedSource>().then_some(config)
+    let source = config.file_source();
+    (source.is::<LocatedSource>() || source.is::<DecodedSource>()).then_some(config)
 }
 
 #[cfg(test)]

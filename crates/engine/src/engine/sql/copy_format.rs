@@ -3,7 +3,7 @@
 use datafusion::sql::parser::CopyToStatement;
 use datafusion::sql::sqlparser::ast::Value;
 
-use crate::context::file_names::{COMPRESSIONS, TABS};
+use crate::context::file_names::{ARROW, COMPRESSIONS, TABS};
 
 /// Adds the options that the name of the target implies. `x.csv.gz` is CSV compressed by gzip, as it is when it is
 /// read. Options of the statement take precedence.
@@ -16,7 +16,7 @@ pub(crate) fn as_named(copy: &mut CopyToStatement) {
     // Parquet compresses its pages itself.
     let by_name = by_name.filter(|format| ["CSV", "JSON"].contains(format));
     let stored_as = copy.stored_as.as_deref().or(by_name).map(str::to_ascii_uppercase);
-    let Some(format) = stored_as.filter(|format| format != "PARQUET" && format != "ARROW") else {
+    let Some(format) = stored_as.filter(|format| ["CSV", "JSON"].contains(&format.as_str())) else {
         return;
     };
     if let Some(compression) = compression {
@@ -46,7 +46,8 @@ impl<'a> CopyTarget<'a> {
             "csv" | TABS => Some("CSV"),
             "json" | "ndjson" | "jsonl" => Some("JSON"),
             "parquet" => Some("PARQUET"),
-            "arrow" => Some("ARROW"),
+            "avro" => Some("AVRO"),
+            arrow if ARROW.contains(&arrow) => Some("ARROW"),
             _ => None,
         };
         Self { end, format, compression: compression.map(|(_, compression)| *compression) }

@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as Sql, 
 
 use crate::context::error::hints::insert_into_file;
 use crate::context::error::{ErrorKind, UserError};
+use crate::context::file_names::ENDS;
 
 /// Checks a statement.
 ///
@@ -66,8 +67,10 @@ fn file(name: &ObjectName) -> Option<String> {
     let [part] = name.0.as_slice() else { return None };
     let name = &part.as_ident()?.value;
     let is_file = name.contains('/')
-        || [".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".gz", ".zst"]
-            .iter()
-            .any(|end| name.to_ascii_lowercase().ends_with(end));
+        || [".gz", ".zst"].iter().any(|end| name.to_ascii_lowercase().ends_with(end))
+        || ENDS.iter().any(|end| {
+            let lower = name.to_ascii_lowercase();
+            lower.strip_suffix(end).is_some_and(|stem| stem.ends_with('.'))
+        });
     is_file.then(|| name.clone())
 }

@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::context::file_names::{COMPRESSIONS, TABS};
+use crate::context::file_names::{ARROW, COMPRESSIONS, TABS};
 
 /// Returns the tokens of CREATE EXTERNAL TABLE with STORED AS, or `None` if the statement is another one, has STORED AS,
 /// or the name of its file implies no format.
@@ -53,7 +53,8 @@ fn format(url: &str) -> Option<&'static str> {
         "csv" | TABS => Some("CSV"),
         "json" | "ndjson" | "jsonl" => Some("JSON"),
         "parquet" => Some("PARQUET"),
-        "arrow" => Some("ARROW"),
+        "avro" => Some("AVRO"),
+        arrow if ARROW.contains(&arrow) => Some("ARROW"),
         _ => None,
     }
 }
@@ -77,6 +78,10 @@ mod tests {
                 Some(
                     "create or replace external table t STORED AS JSON location 'x.NDJSON' options (a 'b')",
                 ),
+            ),
+            (
+                "CREATE EXTERNAL TABLE t LOCATION 'x.feather'",
+                Some("CREATE EXTERNAL TABLE t STORED AS ARROW LOCATION 'x.feather'"),
             ),
             ("CREATE EXTERNAL TABLE t LOCATION 's3://b/folder/'", None),
             ("CREATE EXTERNAL TABLE t LOCATION 'x.txt'", None),

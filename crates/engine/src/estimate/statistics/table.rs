@@ -409,8 +409,10 @@ pub async fn attach(
         .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
     let Some(config) = config else { return Ok(plan) };
     let options = state.config_options();
-    let is_text = matches!(config.file_source().file_type(), "csv" | "json");
-    if !options.execution.collect_statistics || !is_text {
+    // Parquet has statistics of its own.
+    let is_read_whole =
+        matches!(config.file_source().file_type(), "csv" | "json" | "arrow" | "avro");
+    if !options.execution.collect_statistics || !is_read_whole {
         return Ok(plan);
     }
     let objects = match Objects::for_scan(config, options) {

@@ -275,7 +275,7 @@ fn memory(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Resources, message, "Give the query more memory: --memory-limit."))
 }
 
-const FORMAT_HINT: &str = "Say it: STORED AS CSV, JSON, PARQUET or ARROW; or end the name in .csv, .json, .parquet or .arrow.";
+const FORMAT_HINT: &str = "Say it: STORED AS CSV, JSON, PARQUET, ARROW or AVRO; or end the name in .csv, .json, .parquet or .arrow.";
 
 /// Rewords `Unable to find factory for ORC` and `There is no registered file format with ext gz`.
 fn format(text: &str) -> Option<Description> {

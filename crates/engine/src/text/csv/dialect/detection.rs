@@ -164,7 +164,7 @@ pub(super) fn separator_line(sample: &[u8]) -> Option<u8> {
     let line = sample.strip_prefix(&MARK).unwrap_or(sample);
     match line {
         [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', delimiter, b'\r' | b'\n', ..] => {
-            Some(*delimiter)
+            Some(*delimiter).filter(u8::is_ascii)
         }
         _ => None,
     }

@@ -30,7 +30,12 @@ pub(crate) const MOST: usize = 1024;
 const AT_ONCE: usize = 32;
 
 /// The names of columns, as a file has them.
-pub(super) type Header = Arc<[String]>;
+pub(crate) type Header = Arc<[String]>;
+
+/// Returns the names of columns by a header, each different.
+pub(crate) fn named(header: &[String]) -> Header {
+    called(header).into()
+}
 
 /// The objects whose header a session has already compared, with the header that they match.
 pub(crate) type KnownHeaders = SniffCache<Header>;
@@ -239,7 +244,8 @@ pub(super) fn compare(
     );
     Err(refused(
         message,
-        "Read files of one header at a time, and put them together with UNION ALL BY NAME.",
+        "read_csv('…', union_by_name => true) finds the columns of each file by its own header, and so does OPTIONS \
+         (union_by_name true).",
     ))
 }
 
@@ -301,7 +307,7 @@ pub(super) async fn check_headers(
 }
 
 /// Returns the first record of a text, if it is complete.
-pub(super) fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
+pub(crate) fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
     first_record(text, is_whole, options).map(|(names, _)| names)
 }
 

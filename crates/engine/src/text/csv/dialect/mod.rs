@@ -3,8 +3,10 @@
 //! `prefetched` reads the beginning of the first object, `detection` detects the dialect, and `columns` infers the
 //! columns from the first records (`prefix`, `column_names`, `invalid_dates`, `numeric_dates`, `unsigned_numbers`,
 //! `undetectable`).
-//! `headers` and `expected_header` check that all files of a table have the same header.
+//! `headers` and `expected_header` check that all files of a table have the same header. `by_name` merges files whose
+//! headers differ.
 
+mod by_name;
 mod column_names;
 mod columns;
 mod detection;
@@ -31,7 +33,7 @@ use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::execution::SessionState;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
-use object_store::{ObjectMeta, ObjectStore};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use regex::Regex;
 
 use self::detection::{DELIMITER, DelimiterName, Dialect};
@@ -80,7 +82,7 @@ pub(crate) async fn infer(
         };
         recoded = Some(csv.recoding.read_from(Arc::clone(store), compression));
     }
-    let (values, given) = (&csv.values, &read);
+    let (values, given, by_name) = (&csv.values, &read, csv.recoding.by_name);
     // Headers need no verified bytes: a wrong one is refused.
     let all = recoded.as_ref().unwrap_or(store);
     let look = move |store: Arc<dyn ObjectStore>| {
@@ -125,8 +127,13 @@ pub(crate) async fn infer(
             let (_, theirs) = options::apart(&options);
             let format = CsvFormatFactory::new().create(state, &theirs.into_iter().collect())?;
             check_options(&format)?;
-            check_headers(state, &format, &all, objects, &beginning).await?;
-            let schema = schema(state, &format, &store, objects, values).await?;
+            let schema = match by_name {
+                true => by_name::columns(state, &format, &store, objects, values).await?,
+                false => {
+                    check_headers(state, &format, &all, objects, &beginning).await?;
+                    schema(state, &format, &store, objects, values).await?
+                }
+            };
             Ok(DetectedCsv { unusual, options, schema })
         };
         Box::pin(look) as BoxFuture<'_, Result<DetectedCsv>>
@@ -141,6 +148,26 @@ pub(crate) async fn infer(
 
 const COMPRESSION: &str = "format.compression";
 const SKIP: &str = "format.skip";
+
+/// Returns the delimiter in the first line of an object, such as `sep=;`, or `None` if the first line is a record.
+///
+/// # Errors
+///
+/// If the object cannot be read.
+pub(crate) async fn separator_line(
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+    compression: FileCompressionType,
+) -> Result<Option<char>> {
+    const PLAIN: u64 = 16;
+    const COMPRESSED: u64 = 16 << 10;
+    let most = if compression.is_compressed() { COMPRESSED } else { PLAIN };
+    let mut beginning = store.get_range(&object.location, 0..object.size.min(most)).await?;
+    if compression.is_compressed() {
+        (beginning, _) = text_of(compression, beginning).await;
+    }
+    Ok(detection::separator_line(&beginning).map(char::from))
+}
 
 /// Refuses options of CSV with which DataFusion's reader panics.
 ///
@@ -171,13 +198,16 @@ pub(crate) fn check_options(format: &Arc<dyn FileFormat>) -> Result<()> {
 pub(crate) async fn columns(
     state: &dyn Session,
     format: &Arc<dyn FileFormat>,
-    sampled: &Arc<dyn ObjectStore>,
-    all: &Arc<dyn ObjectStore>,
+    (sampled, all): (&Arc<dyn ObjectStore>, &Arc<dyn ObjectStore>),
     objects: &[ObjectMeta],
-    values: &Values,
+    options: &CsvOptions,
 ) -> Result<SchemaRef> {
+    let values = &options.values;
     if !format.is::<CsvFormat>() {
         return schema(state, format, sampled, objects, values).await;
+    }
+    if options.recoding.by_name {
+        return by_name::columns(state, format, sampled, objects, values).await;
     }
     let compression = format.compression_type().unwrap_or(FileCompressionType::UNCOMPRESSED);
     let (beginning, sampled) = begin(sampled, objects, compression).await?;
@@ -226,13 +256,24 @@ async fn schema(
     objects: &[ObjectMeta],
     values: &Values,
 ) -> Result<SchemaRef> {
+    let inferred = inferred(state, format, store, objects, values).await?;
+    Ok(sampled_schema::with_text_for_nothing(&inferred))
+}
+
+/// Infers a schema in which columns without a value have no type.
+async fn inferred(
+    state: &dyn Session,
+    format: &Arc<dyn FileFormat>,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    values: &Values,
+) -> Result<SchemaRef> {
     let (format, store) = decompression::format_over(format, store);
     if let Some(csv) = format.downcast_ref::<CsvFormat>() {
         let has_header = headers::has_header(state, csv.options());
         let sampled = values.infer_types().then(|| values.sampled(csv, has_header, &store));
         let (csv, store) = sampled.as_ref().map_or((csv, &store), |(csv, store)| (csv, store));
-        let schema = columns::infer_schema(state, csv, store, objects, values).await?;
-        return Ok(sampled_schema::with_text_for_nothing(&schema));
+        return columns::infer_schema(state, csv, store, objects, values).await;
     }
     let json = format.downcast_ref::<JsonFormat>();
     let store = blanked(store);
@@ -252,7 +293,7 @@ async fn schema(
         }
         None => format.infer_schema(state, &store, objects).await?,
     };
-    Ok(sampled_schema::with_text_for_nothing(&schema))
+    Ok(schema)
 }
 
 /// Reads the beginning of the first object. Returns the text, true if it is the whole object, and a store that

@@ -24,6 +24,9 @@ pub(crate) struct Recoding {
     pub(crate) skip: u64,
     /// The encoding of the text.
     pub(crate) encoding: Encoding,
+    /// True if the columns of the table are found by the names in the header of each file
+    /// ([`by_name`](crate::text::csv::by_name)).
+    pub(crate) by_name: bool,
 }
 
 impl Recoding {
@@ -46,7 +49,7 @@ impl Recoding {
             "" => Encoding::Utf8,
             name => Encoding::by_name(name)?,
         };
-        Some(Self { skip, encoding })
+        Some(Self { skip, encoding, by_name: false })
     }
 
     /// Wraps a store so that its objects are decompressed and then changed.
@@ -64,7 +67,8 @@ impl fmt::Display for Recoding {
         let skip = (self.skip > 0).then(|| format!("skip={}", self.skip));
         let encoding =
             (self.encoding != Encoding::Utf8).then(|| format!("encoding={}", self.encoding));
-        let said: Vec<String> = skip.into_iter().chain(encoding).collect();
+        let by_name = self.by_name.then(|| "union_by_name".to_owned());
+        let said: Vec<String> = skip.into_iter().chain(encoding).chain(by_name).collect();
         f.write_str(&said.join(", "))
     }
 }
@@ -249,7 +253,7 @@ mod tests {
         ] {
             assert_eq!(read(text.as_bytes(), skip(lines), None).await, expected, "{text:?}");
         }
-        let latin = Recoding { skip: 1, encoding: Encoding::Latin1 };
+        let latin = Recoding { skip: 1, encoding: Encoding::Latin1, by_name: false };
         assert_eq!(read(b"\xe9\ncaf\xe9\n", latin, None).await, "café\n");
         assert_eq!(read(b"\xe9\ncaf\xe9\n", latin, Some(0..3)).await, "caf");
         assert_eq!(read(b"\xe9\ncaf\xe9\n", latin, Some(2..7)).await, "fé\n");

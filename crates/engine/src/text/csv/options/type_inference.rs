@@ -48,6 +48,8 @@ impl Values {
         if self.nulls.iter().any(|null| null == value) {
             return String::new();
         }
+        let ungrouped = self.ungrouped(value);
+        let value = ungrouped.as_deref().unwrap_or(value);
         let is_number = value.parse::<f64>().is_ok() && value.bytes().any(|b| b.is_ascii_digit());
         let is_whole = value.parse::<i64>().is_ok();
         if let Some(separator) = self.decimal_separator {
@@ -82,6 +84,26 @@ impl Values {
             true => TEXT.to_owned(),
             false => value.to_owned(),
         }
+    }
+}
+
+impl Values {
+    /// Returns a number without the characters between its groups of digits, or `None` if it has no such groups.
+    fn ungrouped(&self, value: &str) -> Option<String> {
+        let thousands = self.thousands?;
+        let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
+        let point = self.decimal_separator.unwrap_or('.');
+        let (whole, fraction) = digits.split_once(point).unwrap_or((digits, ""));
+        let mut groups = whole.split(thousands);
+        let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let first = groups.next()?;
+        let rest: Vec<&str> = groups.collect();
+        let is_grouped = (1..=3).contains(&first.len())
+            && are_digits(first)
+            && are_digits(fraction)
+            && !rest.is_empty()
+            && rest.iter().all(|group| group.len() == 3 && are_digits(group));
+        is_grouped.then(|| value.replace(thousands, ""))
     }
 }
 
@@ -254,6 +276,21 @@ mod tests {
         ] {
             assert_eq!(german().as_usual(value), expected, "{value}");
         }
+        let grouped = Values { thousands: Some('.'), ..german() };
+        for (value, expected) in [
+            ("1.234,5", "1234.5"),
+            ("-12.345.678", "-12345678"),
+            ("1.234", "1234"),
+            ("1.5", TEXT),
+            ("1.23.456", "1.23.456"),
+            ("1234.567,8", "1234.567,8"),
+            (".234", TEXT),
+        ] {
+            assert_eq!(grouped.as_usual(value), expected, "{value}");
+        }
+        let english = Values { thousands: Some(','), ..Values::default() };
+        assert_eq!(english.as_usual("1,234,567.25"), "1234567.25");
+        assert_eq!(english.as_usual("1,5"), "1,5");
         // Digits stay numbers even if they match a format of dates.
         let compact = Values { date_format: Some("%Y%m%d".to_owned()), ..Values::default() };
         assert_eq!(compact.as_usual("20261231"), "20261231");

@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::datasource::{ViewTable, provider_as_source};
-use datafusion::functions::expr_fn::{concat, replace, strpos, to_date, to_timestamp};
+use datafusion::functions::expr_fn::{concat, regexp_like, replace, strpos, to_date, to_timestamp};
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, cast, lit, when};
 
 use super::values::Values;
@@ -63,6 +63,7 @@ impl Values {
         let is_time = matches!(data_type, DataType::Timestamp(_, _));
         let is_date = matches!(data_type, DataType::Date32 | DataType::Date64);
         !self.nulls.is_empty()
+            || (self.thousands.is_some() && (is_number || data_type.is_integer()))
             || (self.decimal_separator.is_some() && is_number)
             || (self.date_format.is_some() && is_date)
             || (self.timestamp_format.is_some() && is_time)
@@ -81,6 +82,14 @@ impl Values {
         let is_number = data_type.is_floating() || data_type.is_decimal();
         let is_time = matches!(data_type, DataType::Timestamp(_, _));
         let is_date = matches!(data_type, DataType::Date32 | DataType::Date64);
+        let text = match (self.thousands, self.grouped()) {
+            (Some(thousands), Some(pattern)) if is_number || data_type.is_integer() => {
+                let is_grouped = regexp_like(text.clone(), lit(pattern), None);
+                let plain = replace(text.clone(), lit(thousands.to_string()), lit(""));
+                when(is_grouped, plain).otherwise(text)?
+            }
+            _ => text,
+        };
         let value = match (self.decimal_separator, &self.date_format, &self.timestamp_format) {
             // A value with a point becomes a text that is not a number, so that it is an error.
             (Some(separator), ..) if is_number => {

@@ -18,6 +18,8 @@ use crate::context::error::{ErrorKind, UserError};
 pub(crate) struct Values {
     /// The decimal separator, or `None` for a point.
     pub(crate) decimal_separator: Option<char>,
+    /// The character between groups of three digits, or `None` if there is none.
+    pub(crate) thousands: Option<char>,
     /// The format of dates, or `None` for that of 2026-12-31.
     pub(crate) date_format: Option<String>,
     /// The format of timestamps, or `None` for the usual one.
@@ -103,6 +105,15 @@ impl Values {
                     _ => return Err(wrong(name, value, "',' or '.'")),
                 };
             }
+            "thousands" => {
+                let mut characters = value.chars();
+                self.thousands = match (characters.next(), characters.next()) {
+                    (Some(one), None) if !one.is_alphanumeric() && !"+-\"".contains(one) => {
+                        Some(one)
+                    }
+                    _ => return Err(wrong(name, value, "one character, such as '.' or ','")),
+                };
+            }
             "dateformat" => self.date_format = format(DATE_FORMAT)?,
             "timestampformat" => self.timestamp_format = format(TIME_FORMAT)?,
             _ => {
@@ -114,9 +125,17 @@ impl Values {
         Ok(())
     }
 
+    /// Returns the pattern of numbers with groups of three digits, or `None` if digits are not grouped.
+    pub(super) fn grouped(&self) -> Option<String> {
+        let thousands = regex::escape(self.thousands?.encode_utf8(&mut [0; 4]));
+        let point = regex::escape(self.decimal_separator.unwrap_or('.').encode_utf8(&mut [0; 4]));
+        Some(format!("^[+-]?[0-9]{{1,3}}({thousands}[0-9]{{3}})+({point}[0-9]*)?$"))
+    }
+
     /// Returns true if the options change the inferred types, so that values have to be inspected with them.
     pub(crate) fn infer_types(&self) -> bool {
         self.decimal_separator.is_some()
+            || self.thousands.is_some()
             || self.date_format.is_some()
             || self.timestamp_format.is_some()
             || !self.nulls.is_empty()
@@ -214,6 +233,9 @@ mod tests {
     fn values_that_are_no_option_are_refused() {
         for (name, value, words) in [
             ("decimal_separator", ";", "but must be ',' or '.'"),
+            ("thousands", "", "one character"),
+            ("thousands", "..", "one character"),
+            ("thousands", "5", "one character"),
             ("dateformat", "%Q", "a format of dates"),
             ("dateformat", "", "a format of dates"),
             ("dateformat", "DD.MM.YYYY", "a format of dates"),
