@@ -178,7 +178,7 @@ pub(crate) fn hide_panics() {
         let show: Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Send + Sync> =
             std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if std::thread::current().name() != Some(NAME) {
+            if thread::current().name() != Some(NAME) {
                 show(panic);
             }
         }));
