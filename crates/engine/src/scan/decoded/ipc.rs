@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -46,8 +47,10 @@ const MOST_ROWS: i64 = i32::MAX as i64;
 #[derive(Debug)]
 pub(super) struct Footer {
     pub(super) schema: SchemaRef,
-    /// The messages behind the schema, in their order in the file.
-    blocks: VecDeque<Block>,
+    /// The dictionaries, which may be behind the rows that need them.
+    dictionaries: Vec<Block>,
+    /// The batches of rows, in their order in the file.
+    batches: VecDeque<Block>,
 }
 
 /// The place of a message.
@@ -76,24 +79,31 @@ impl Footer {
         let schema = footer.schema();
         let schema = schema.ok_or_else(|| Fault("its footer has no columns".to_owned()))?;
         let schema = columns(schema)?;
-        let dictionaries = footer.dictionaries().into_iter().flatten();
-        let batches = footer.recordBatches().into_iter().flatten();
-        let blocks = dictionaries.chain(batches).map(|block| {
+        let place = |block: &arrow::ipc::Block| {
             let start = u64::try_from(block.offset()).ok();
             let header = u64::try_from(block.metaDataLength()).ok();
             let body = u64::try_from(block.bodyLength()).ok();
             let length = header.zip(body).and_then(|(header, body)| header.checked_add(body));
             let place = start.zip(length).filter(|(start, length)| {
-                start.checked_add(*length).is_some_and(|end| end <= size)
+                *length > 0 && start.checked_add(*length).is_some_and(|end| end <= size)
             });
             let place = place.and_then(|(start, length)| {
                 Some(Block { start, length: usize::try_from(length).ok()? })
             });
             place.ok_or_else(|| Fault("its footer names bytes that it does not have".to_owned()))
-        });
-        let mut blocks = blocks.collect::<Decoded<Vec<Block>>>()?;
-        blocks.sort_by_key(|block| block.start);
-        Ok(Self { schema, blocks: blocks.into() })
+        };
+        let dictionaries = footer.dictionaries().into_iter().flatten().map(place);
+        let dictionaries = dictionaries.collect::<Decoded<_>>()?;
+        let batches = footer.recordBatches().into_iter().flatten().map(place);
+        let mut batches = batches.collect::<Decoded<Vec<Block>>>()?;
+        batches.sort_by_key(|block| block.start);
+        Ok(Self { schema, dictionaries, batches: batches.into() })
+    }
+
+    /// Returns the ranges of the dictionaries.
+    pub(super) fn dictionaries(&self) -> Vec<Range<u64>> {
+        let ranges = self.dictionaries.iter();
+        ranges.map(|block| block.start..block.start + block.length as u64).collect()
     }
 }
 
@@ -120,13 +130,13 @@ pub(super) struct IpcDecoder {
     dictionaries: HashMap<i64, ArrayRef>,
     /// The names of the columns to read.
     names: Vec<String>,
-    /// The messages of a file that are not yet decoded.
+    /// The batches of a file that are not yet decoded.
     blocks: VecDeque<Block>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// At the messages that the footer of a file lists.
+    /// At the batches that the footer of a file lists.
     Blocks,
     /// At the beginning of a stream.
     Start,
@@ -142,7 +152,7 @@ impl IpcDecoder {
             Some(_) => (State::Blocks, 0),
             None => (State::Start, WORD),
         };
-        let (schema, blocks) = footer.map(|it| (it.schema, it.blocks)).unzip();
+        let (schema, blocks) = footer.map(|it| (it.schema, it.batches)).unzip();
         Self {
             size,
             passed: 0,
@@ -210,25 +220,28 @@ impl IpcDecoder {
         }
         self.blocks.pop_front();
         self.needed = 1;
-        let wrong = || Fault("its footer lists something that is no message".to_owned());
-        let bytes = &self.pending[at..at + block.length];
-        let start = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
-        let length = bytes.get(start - 4..start).and_then(|it| it.first_chunk::<4>());
-        let length = i32::from_le_bytes(*length.ok_or_else(wrong)?);
-        let left = (bytes.len() - start) as u64;
-        let end = start + bounded(i64::from(length), left, "a message")?;
-        let header = bytes[start..end].to_vec();
-        let message = root_as_message(&header).map_err(damaged)?;
-        let left = (bytes.len() - end) as u64;
-        let body = end + bounded(message.bodyLength(), left, "a message")?;
-        // Copied, so that the values are aligned.
-        let body = Buffer::from(&bytes[end..body]);
-        if let Some(batch) = self.decode(message, &body)?
+        let bytes = self.pending[at..at + block.length].to_vec();
+        if let Some(batch) = self.listed(&bytes)?
             && batch.num_rows() > 0
         {
             rows.push_back(batch);
         }
         Ok(block.length)
+    }
+
+    /// Decodes a message that the footer lists: a batch, or a dictionary.
+    pub(super) fn listed(&mut self, bytes: &[u8]) -> Decoded<Option<RecordBatch>> {
+        let wrong = || Fault("its footer lists something that is no message".to_owned());
+        let start = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
+        let length = bytes.get(start - 4..start).and_then(|it| it.first_chunk::<4>());
+        let length = i32::from_le_bytes(*length.ok_or_else(wrong)?);
+        let left = (bytes.len() - start) as u64;
+        let end = start + bounded(i64::from(length), left, "a message")?;
+        let message = root_as_message(&bytes[start..end]).map_err(damaged)?;
+        let left = (bytes.len() - end) as u64;
+        let body = end + bounded(message.bodyLength(), left, "a message")?;
+        // Copied, so that the values are aligned.
+        self.decode(message, &Buffer::from(&bytes[end..body]))
     }
 
     fn message(&mut self, at: usize, rows: &mut VecDeque<RecordBatch>) -> Decoded<usize> {

@@ -266,11 +266,21 @@ impl FileOpener for DecodedOpener {
                 }
                 _ => None,
             };
+            let dictionaries = match &footer {
+                Some(footer) => store.get_ranges(location, &footer.dictionaries()).await?,
+                None => Vec::new(),
+            };
             let bytes = store.get(location).await?;
             let size = bytes.meta.size;
             let names = columns.fields().iter().map(|field| field.name().clone()).collect();
             let decoder: Box<dyn FileDecoder> = match format {
-                DecodedFormat::Arrow => Box::new(ipc::IpcDecoder::new(size, names, footer)),
+                DecodedFormat::Arrow => {
+                    let mut decoder = ipc::IpcDecoder::new(size, names, footer);
+                    format.step(&object, || {
+                        dictionaries.iter().try_for_each(|it| decoder.listed(it).map(drop))
+                    })?;
+                    Box::new(decoder)
+                }
                 DecodedFormat::Avro => Box::new(avro::AvroDecoder::new(size, names, batch_size)),
             };
             let reading = Reading {
