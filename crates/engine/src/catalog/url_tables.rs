@@ -96,8 +96,13 @@ impl UrlTableFactory for UrlTables {
         let url = &*at_home(url)?;
         // Anything else is an ordinary table name, which may not exist. The name of a folder needs a slash, so that a
         // folder does not hide the table of the same name.
-        if !url.contains("://") && !is_path(url) {
-            return Ok(None);
+        if !url.contains("://") {
+            if url.contains(['/', '\\', '.']) {
+                may_read_files(&self.state()?)?;
+            }
+            if !is_path(url) {
+                return Ok(None);
+            }
         }
         Ok(Some(self.table(url, None).await?))
     }
@@ -119,8 +124,7 @@ impl UrlTables {
     ) -> Result<Arc<dyn TableProvider>> {
         let state = self.state()?;
         if !url.contains("://") {
-            // Errors about paths reveal what is there, so whether files may be read is checked first.
-            state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
+            may_read_files(&state)?;
         }
         if let Some(told) = broken_link(url) {
             return Err(told.into());
@@ -286,6 +290,15 @@ fn skips_all(url: &str, lines: &str) -> String {
     format!(
         "what is at {url} has no more than the {lines} lines that skip passes by: as a table, it has neither columns nor rows"
     )
+}
+
+/// Checks that the session may read local files. Errors about paths reveal what is there, so this comes before them.
+///
+/// # Errors
+///
+/// If it may not.
+pub(crate) fn may_read_files(state: &SessionState) -> Result<()> {
+    state.runtime_env().object_store(ObjectStoreUrl::local_filesystem()).map(|_| ())
 }
 
 /// Returns whether a name is the path of an existing local file or folder, or a pattern in an existing folder.

@@ -217,6 +217,12 @@ mod tests {
                 "CREATE EXTERNAL TABLE t (a INT) STORED AS CSV LOCATION '{}/'",
                 folder.path().display()
             ),
+            format!("SELECT * FROM delta_scan('{}')", folder.path().display()),
+            format!(
+                "CREATE EXTERNAL TABLE t STORED AS DELTA LOCATION 'file://{}/'",
+                folder.path().display()
+            ),
+            "SELECT * FROM 'nothing.csv'".to_owned(),
             format!("COPY (SELECT 1) TO '{file}.csv'"),
             format!("SET sluice.switch = '{file}'"),
         ] {

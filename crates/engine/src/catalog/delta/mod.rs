@@ -37,6 +37,7 @@ use sluicegate_delta::{Column, DataFile, LOG_FOLDER, Version};
 pub(crate) use self::versions::DeltaVersions;
 use crate::catalog::locations::{as_url, at_home};
 use crate::catalog::partitions::{with_merged_statistics, with_value_statistics};
+use crate::catalog::url_tables::may_read_files;
 use crate::context::notes::Notes;
 use crate::context::panics;
 use crate::estimate::footer_statistics::cached_footer;
@@ -74,6 +75,9 @@ pub(crate) async fn table(
     version: Option<&str>,
 ) -> Result<Arc<dyn TableProvider>> {
     let version = version.map(number).transpose()?;
+    if !url.contains("://") {
+        may_read_files(state)?;
+    }
     let url = at_home(url)?;
     let folder = if url.ends_with('/') { url.into_owned() } else { format!("{url}/") };
     let location = ListingTableUrl::parse(as_url(&folder)?)?;
@@ -537,7 +541,7 @@ mod tests {
     #[test]
     fn decimals_may_have_exponents() {
         for (text, expected) in [
-            ("0E-10", Some("0.00000000000")),
+            ("0E-10", Some("0.0000000000")),
             ("-1E-10", Some("-0.0000000001")),
             ("1.0E-7", Some("0.00000010")),
             ("1E+3", Some("1000")),
