@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::cli::{Served, UNREACHABLE, good, sluice};
 
 /// A timeout, longer than any statement here.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A prompt with its screen.
 struct Prompt {
