@@ -102,10 +102,26 @@ fn listen(all: watch::Sender<Vec<Signal>>) -> std::io::Result<()> {
         }
     });
     let listening = futures::future::join_all(listening);
-    std::thread::Builder::new()
-        .name("sluice-signals".to_owned())
-        .spawn(move || runtime.block_on(listening))?;
+    let runtime = Listener(Some(runtime));
+    std::thread::Builder::new().name("sluice-signals".to_owned()).spawn(move || {
+        if let Some(runtime) = &runtime.0 {
+            runtime.block_on(listening);
+        }
+    })?;
     Ok(())
+}
+
+/// A runtime that may be dropped on a thread of another runtime, as when the system refuses the thread for it.
+#[cfg(unix)]
+struct Listener(Option<tokio::runtime::Runtime>);
+
+#[cfg(unix)]
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Listens for Ctrl-C, the only signal here.
