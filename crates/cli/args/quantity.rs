@@ -8,6 +8,9 @@ use std::time::Duration;
 use sluicegate_costmodel::{BytesPerSecond, Dollars};
 use sluicegate_engine::config::IdleTimeout;
 
+/// The largest scale factor that TPC-H and TPC-DS define.
+const MAX_SCALE: f64 = 100_000.0;
+
 /// Parses a number with a unit of time: `us`, `ms`, `s`, `min` or `m`, `h`, `d`.
 fn time(text: &str) -> Option<Duration> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -110,10 +113,13 @@ impl FromStr for Price {
     }
 }
 
-/// Parses a scale factor, which is greater than zero.
+/// Parses a scale factor, which is greater than zero and at most [`MAX_SCALE`].
 pub(crate) fn scale(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
-        Ok(scale) if scale.is_finite() && scale > 0.0 => Ok(scale),
+        Ok(scale) if scale > MAX_SCALE => {
+            Err(format!("`{text}` is more than {MAX_SCALE}, the largest scale factor of TPC"))
+        }
+        Ok(scale) if scale > 0.0 => Ok(scale),
         _ => Err(format!("`{text}` is not a scale factor such as 0.1 or 10")),
     }
 }

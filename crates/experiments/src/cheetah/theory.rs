@@ -3,6 +3,7 @@
 use sluicegate_costmodel::Provenance;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
 use sluicegate_pruning::switch::Program;
+use sluicegate_pruning::theory::top_n::Shape;
 use sluicegate_pruning::theory::{Statement, distinct, line_rate, skyline, statements, top_n};
 
 use super::sweep::grouped;
@@ -29,7 +30,7 @@ fn compute() -> Outcome {
     let widths = [600, 8_000, 200].map(|rows| top_n::paper_width(1_000, rows, DELTA).unwrap_or(0));
     let found = format!("{} columns", widths.map(|it| it.to_string()).join(", "));
     outcome.decide("C07", found, widths == [16, 5, 288]);
-    let shape = top_n::Shape { rows: 600, columns: 16 };
+    let shape = Shape { rows: 600, columns: 16 };
     let pruned = [8_000_000, 100_000_000].map(|entries| top_n::pruned_bound(entries, shape));
     let [few, many] = pruned.map(|it| 100.0 * it);
     let printed = [format!("{few:.0} %"), format!("{many:.1} %")];
@@ -37,6 +38,19 @@ fn compute() -> Outcome {
     let best = top_n::paper_optimum(1_000, DELTA);
     let found = best.map_or_else(String::new, |it| format!("{} × {}", it.rows, it.columns));
     outcome.decide("C09", found.clone(), found == "481 × 19");
+    let rounded_down =
+        |rows| Some(Shape { rows, columns: top_n::paper_width(1_000, rows, DELTA)? });
+    let fewest = (1..10_000).filter_map(rounded_down).min_by_key(|it| it.cells());
+    if let (Some(best), Some(fewest)) = (best, fewest.filter(|it| Some(*it) != best)) {
+        outcome.note(format!(
+            "the continuous optimum, rounded. The formula's columns are rounded down, so that {} × {} has {} cells and \
+             this matrix {}",
+            fewest.rows,
+            fewest.columns,
+            grouped(fewest.cells()),
+            grouped(best.cells())
+        ));
+    }
     let most = distinct::max_distinct(64, 1_000, DELTA);
     // The number is published as 500 million, with three digits at most.
     let millions = (most as f64 / 1e6).round();

@@ -45,7 +45,10 @@ fn lead(html: &mut Markup, report: &Report<'_>) {
     html.raw(" depend on hardware or software that we do not have, and are only quoted.");
     if counts.of(ClaimState::Undecided) > 0 {
         html.raw(" ").text(counts.of(ClaimState::Undecided));
-        html.raw(" are undecided, because <a href=\"#not-run\">their experiments did not run</a>.");
+        html.raw(match counts.of(ClaimState::Undecided) {
+            1 => " is undecided, because <a href=\"#not-run\">its experiment did not run</a>.",
+            _ => " are undecided, because <a href=\"#not-run\">their experiments did not run</a>.",
+        });
     }
     html.raw("</p>\n");
     let setting = &report.input.setting;
@@ -80,7 +83,8 @@ fn counts(html: &mut Markup, report: &Report<'_>) {
             if count > 0 {
                 html.raw("<a href=\"#claims\" data-paper=\"").raw(short_name(about.paper));
                 html.raw("\" data-verdict=\"").raw(name).raw("\" aria-label=\"");
-                html.text(count).raw(" claims of ").raw(about.name).raw(": ");
+                html.text(count).raw(if count == 1 { " claim of " } else { " claims of " });
+                html.raw(about.name).raw(": ");
                 html.raw(name).raw("\">").text(count).raw("</a>");
             } else {
                 html.raw("0");

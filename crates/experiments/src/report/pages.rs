@@ -91,9 +91,10 @@ fn index(report: &Report<'_>) -> String {
     );
     match counts.of(ClaimState::Undecided) {
         0 => {}
-        one => line(
+        1 => line(&mut page, format_args!("One is undecided, because its experiment did not run.")),
+        many => line(
             &mut page,
-            format_args!("{one} are undecided, because their experiments did not run."),
+            format_args!("{many} are undecided, because their experiments did not run."),
         ),
     }
     page.push_str(
