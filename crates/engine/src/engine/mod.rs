@@ -26,6 +26,7 @@ pub mod plan_graph;
 pub mod query;
 pub(crate) mod research;
 pub mod session;
+mod session_memory;
 pub(crate) mod sessions;
 pub(crate) mod sql;
 

@@ -17,6 +17,7 @@ use crate::context::error::Result;
 use crate::context::notes::Notes;
 use crate::engine::analyze::Analyze;
 use crate::engine::explain::Effect;
+use crate::engine::session_memory::SessionMemory;
 use crate::engine::{Engine, explain, sql};
 use crate::store::local;
 use crate::store::registry::S3Stores;
@@ -42,7 +43,18 @@ impl Engine {
     /// If a table of this session can no longer be looked up.
     pub async fn separate_session(&self) -> Result<Self> {
         let stores = self.stores.for_session(Arc::default());
-        self.session_with(stores).await
+        self.session_with(stores, None).await
+    }
+
+    /// Returns an engine with a session of its own, as [`Engine::separate_session`] does, whose joins, sorts and
+    /// aggregates may use this many bytes of memory at a time. The limit of the whole engine still holds.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::separate_session`].
+    pub async fn limited_session(&self, memory: usize) -> Result<Self> {
+        let stores = self.stores.for_session(Arc::default());
+        self.session_with(stores, Some(memory)).await
     }
 
     /// Returns an engine whose statements may not name files of this machine, neither to read nor to write them, for
@@ -53,16 +65,20 @@ impl Engine {
     /// Those of [`Engine::separate_session`].
     pub async fn without_local_files(&self) -> Result<Self> {
         let stores = self.stores.for_session(Arc::default()).without_local_files();
-        self.session_with(stores).await
+        self.session_with(stores, None).await
     }
 
-    async fn session_with(&self, stores: S3Stores) -> Result<Self> {
+    async fn session_with(&self, stores: S3Stores, memory: Option<usize>) -> Result<Self> {
         let notes = Arc::new(Notes::default());
         let stores = Arc::new(stores.with_notes(Arc::clone(&notes)));
-        let runtime = RuntimeEnv {
+        let mut runtime = RuntimeEnv {
             object_store_registry: Arc::clone(&stores) as _,
             ..RuntimeEnv::clone(&self.context.runtime_env())
         };
+        if let Some(limit) = memory {
+            let engine = Arc::clone(&runtime.memory_pool);
+            runtime.memory_pool = Arc::new(SessionMemory::new(engine, limit));
+        }
         let catalogs = copied(self.catalogs.as_ref()).await?;
         let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
             .with_runtime_env(Arc::new(runtime));
@@ -194,6 +210,21 @@ mod tests {
         one.collect("DROP VIEW shared").await.unwrap();
         assert_eq!(count(&other, "SELECT * FROM shared").await.unwrap(), 1);
         assert!(Arc::ptr_eq(&one.runtime_env().memory_pool, &other.runtime_env().memory_pool));
+    }
+
+    #[tokio::test]
+    async fn a_session_has_a_limit_of_memory_of_its_own() {
+        let engine = engine().await;
+        let small = engine.limited_session(64 << 10).await.unwrap();
+        let sql = "SELECT count(*) FROM (SELECT DISTINCT value FROM range(300000))";
+        assert_eq!(count(&engine, sql).await.unwrap(), 1);
+        let error = count(&small, sql).await.unwrap_err();
+        let (kind, text, hint) = (error.kind(), error.to_string(), error.hint());
+        assert_eq!(kind, crate::ErrorKind::Resources, "{text}");
+        assert!(text.contains("than its session's limit of 64.0 KB leaves"), "{text}");
+        assert!(hint.unwrap().contains("--session-memory"), "{hint:?}");
+        assert_eq!(count(&small, "SELECT 1").await.unwrap(), 1);
+        assert_eq!(small.runtime_env().memory_pool.reserved(), 0);
     }
 
     #[tokio::test]

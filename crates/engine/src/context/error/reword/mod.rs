@@ -271,8 +271,16 @@ fn memory(text: &str) -> Option<Description> {
     let (wanted, rest) = rest.split_once(" for ")?;
     let (_, pool) = rest.rsplit_once("pool_size: ")?;
     let limit = pool.trim_end_matches([')', '"', '.']);
-    let message = format!("the query needs {wanted} more memory than its limit of {limit} leaves");
-    Some(description(ErrorKind::Resources, message, "Give the query more memory: --memory-limit."))
+    let (whose, hint) = match rest.contains("session(used: ") {
+        true => (
+            "its session's",
+            "Run fewer queries at a time; or give sessions more: --session-memory.",
+        ),
+        false => ("its", "Give the query more memory: --memory-limit."),
+    };
+    let message =
+        format!("the query needs {wanted} more memory than {whose} limit of {limit} leaves");
+    Some(description(ErrorKind::Resources, message, hint))
 }
 
 const FORMAT_HINT: &str = "Say it: STORED AS CSV, JSON, PARQUET, ARROW or AVRO; or end the name in .csv, .json, .parquet or .arrow.";
