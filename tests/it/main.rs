@@ -34,6 +34,7 @@ mod figure_10;
 mod file_size;
 mod folders;
 mod foreign_files;
+mod foreign_folders;
 mod generate;
 mod group_by;
 mod guards;
