@@ -9,8 +9,8 @@ use arrow::array::{
     ArrayRef, AsArray, Date32Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
 use arrow::datatypes::{DataType, Int32Type, Int64Type, Schema};
-use arrow::error::ArrowError;
 use arrow::util::pretty::pretty_format_batches;
+use arrow_flight::error::FlightError;
 use arrow_flight::sql::client::FlightSqlServiceClient;
 use arrow_flight::sql::{CommandGetDbSchemas, CommandGetTables, CommandGetXdbcTypeInfo, SqlInfo};
 use arrow_flight::{Action, CancelFlightInfoRequest, FlightInfo};
@@ -65,7 +65,7 @@ async fn number(client: &mut Client, sql: &str) -> i64 {
         .value(0)
 }
 
-fn failure<T: std::fmt::Debug>(result: Result<T, ArrowError>) -> String {
+fn failure<T: std::fmt::Debug>(result: Result<T, FlightError>) -> String {
     result.unwrap_err().to_string()
 }
 
@@ -323,7 +323,7 @@ async fn the_query_of_a_client_that_left_stops() {
                 let request = CancelFlightInfoRequest::new(info).encode_to_vec();
                 let action = Action::new("CancelFlightInfo", request);
                 let results = client.do_action(action).await.unwrap();
-                assert_eq!(results.try_collect::<Vec<_>>().await.unwrap()[0], vec![8, 1]);
+                assert_eq!(results.try_collect::<Vec<_>>().await.unwrap()[0].body[..], [8, 1]);
                 let error = answer.next().await.unwrap().unwrap_err().to_string();
                 assert!(error.contains("stopped"), "{error}");
             }

@@ -126,7 +126,7 @@ async fn planned(
         queries.push((sql.clone(), query));
     }
     // The protocol has no place for notes that drivers show.
-    engine.take_notes();
+    drop(engine.take_notes());
     let schema = queries.first().map(|(sql, query)| titled_schema(sql, query));
     Ok((schema, Work::Queries(queries)))
 }
@@ -165,7 +165,7 @@ pub(super) async fn start(
                 let query = query.map_err(|error| errors::of_engine(&error, sql))?;
                 last = titled(on.start(query), sql);
             }
-            engine.take_notes();
+            drop(engine.take_notes());
             Ok(last)
         };
         client.run(started).await
@@ -210,7 +210,7 @@ pub(super) async fn update(
                     (false, _) => written,
                 };
             }
-            engine.take_notes();
+            drop(engine.take_notes());
             Ok(written)
         };
         client.run(updated).await
