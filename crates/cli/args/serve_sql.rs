@@ -15,6 +15,8 @@ Examples:
       Define tables that every client sees, and refuse expensive queries.
   SLUICE_SQL_PASSWORD=secret sluice serve-sql --listen 0.0.0.0:5432 --tls-cert cert.pem --tls-key key.pem
       Serve other machines, with a password and TLS.
+  sluice serve-sql --flight-listen 127.0.0.1:32010
+      Serve Arrow Flight SQL, too. Connect with: jdbc:arrow-flight-sql://127.0.0.1:32010?useEncryption=false
 
 Clients may query tables and URLs (SELECT * FROM 's3://bucket/t.parquet'), and define views and
 external tables, which only their own session sees. Transactions are accepted, but isolate nothing.
@@ -27,6 +29,10 @@ pub(crate) struct ServeSqlArgs {
     /// Address to listen on; port 0 is any free one. An address that other machines reach needs a password and TLS
     #[arg(long, default_value = "127.0.0.1:5432", value_name = "HOST:PORT")]
     pub(crate) listen: Address,
+    /// Serve Arrow Flight SQL as well, at this address: to ADBC, JDBC and other drivers that take Arrow. Everything
+    /// else holds for both protocols
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) flight_listen: Option<Address>,
     /// Run the statements of this file first; every client sees the tables and views that they define. May be
     /// repeated
     #[arg(long, short, value_name = "FILE")]

@@ -20,8 +20,8 @@ pub use self::error::{Severity, SqlError, state};
 pub use self::server::backend::{
     Answer, Backend, Batch, ClientInfo, Column, Description, Parameter, Rows, Session,
 };
-pub use self::server::limits::Limits;
+pub use self::server::limits::{Limits, Place, Places};
 pub use self::server::listener::{Bound, Options, ServerError};
-pub use self::server::tls::{TlsError, TlsIdentity};
+pub use self::server::tls::{TlsError, TlsIdentity, TlsStream};
 pub use self::types::{Format, PgType, Scalar, Value};
 pub use self::wire::scram::{Password, PasswordError};

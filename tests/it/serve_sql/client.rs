@@ -58,6 +58,13 @@ impl SqlServer {
         client
     }
 
+    /// Returns the URL of Flight SQL.
+    pub(super) fn flight(&self) -> &str {
+        let line =
+            self.greeting.lines().find_map(|line| line.strip_prefix("serving Flight SQL at "));
+        line.unwrap_or_else(|| panic!("{}", self.greeting))
+    }
+
     /// Returns the number of the server's process.
     pub(super) fn process(&self) -> u32 {
         self.child.id()

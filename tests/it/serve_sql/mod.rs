@@ -1,6 +1,8 @@
-//! `sluice serve-sql`: PostgreSQL's protocol, message by message. `tests/postgres/run` drives it with real clients.
+//! `sluice serve-sql`: PostgreSQL's protocol, message by message, and Flight SQL. `tests/serve_sql/run` drives it with
+//! real clients.
 
 mod client;
+mod flight;
 mod security;
 mod sessions;
 

@@ -11,7 +11,7 @@ use super::client::{Client, SqlServer, error, field, kinds, tags};
 use crate::harness::runner;
 
 /// A statement that runs for minutes, unless it is stopped.
-const LONG: &str = "SELECT count(*) FROM generate_series(1, 100000000) a, generate_series(1, 1000) b WHERE a.value % 7 = b.value % 11";
+pub(super) const LONG: &str = "SELECT count(*) FROM generate_series(1, 100000000) a, generate_series(1, 1000) b WHERE a.value % 7 = b.value % 11";
 
 #[test]
 fn another_connection_stops_a_statement() {
@@ -52,7 +52,7 @@ fn statements_end_with_their_time() {
 
 /// The processor time of a process in ticks, from Linux's `/proc`.
 #[cfg(target_os = "linux")]
-fn ticks(server: &SqlServer) -> u64 {
+pub(super) fn ticks(server: &SqlServer) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.process())).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()

@@ -1,20 +1,12 @@
 //! Gives each client a session of the engine.
 
-use sluicegate_costmodel::Dollars;
 use sluicegate_engine::Engine;
 use sluicegate_postgres::{Backend, ClientInfo, SqlError};
 
+use super::client::ClientSession;
+use super::rules::Rules;
 use super::session::SqlSession;
 use crate::runtime::compute::Threads;
-
-/// What clients may do.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
-    /// Whether they may write.
-    pub(super) allows_writes: bool,
-    /// The predicted cost above which statements do not run.
-    pub(super) max_cost: Option<Dollars>,
-}
 
 /// The engine, for all clients.
 #[derive(Debug)]
@@ -25,8 +17,13 @@ pub(super) struct SqlBackend {
 }
 
 impl SqlBackend {
-    pub(super) fn new(engine: Engine, threads: Threads, rules: Rules) -> Self {
+    pub(super) const fn new(engine: Engine, threads: Threads, rules: Rules) -> Self {
         Self { engine, threads, rules }
+    }
+
+    /// Returns a session for a client of any protocol.
+    pub(super) fn session(&self) -> ClientSession {
+        ClientSession::new(self.engine.clone(), self.threads.clone(), self.rules)
     }
 }
 
@@ -34,6 +31,6 @@ impl Backend for SqlBackend {
     type Session = SqlSession;
 
     fn open(&self, client: &ClientInfo) -> Result<SqlSession, SqlError> {
-        Ok(SqlSession::new(self.engine.clone(), self.threads.clone(), self.rules, client))
+        Ok(SqlSession::new(self.session(), client))
     }
 }

@@ -120,7 +120,12 @@ const fn name(scalar: Scalar) -> Option<&'static str> {
     })
 }
 
-fn literal(value: &Value<'_>, kind: PgType) -> Result<String, SqlError> {
+/// Returns the literal of a value.
+///
+/// # Errors
+///
+/// If the value has none.
+pub(super) fn literal(value: &Value<'_>, kind: PgType) -> Result<String, SqlError> {
     if let Value::Array(elements) = value {
         let element = PgType::from(kind.scalar);
         let literals =

@@ -1,14 +1,19 @@
-//! `sluice serve-sql`: the engine behind PostgreSQL's protocol.
+//! `sluice serve-sql`: the engine behind PostgreSQL's protocol and Arrow Flight SQL.
 //!
-//! [`backend`] gives each client a [`session`] of the engine. [`literals`] writes parameters into statements, [`types`]
-//! and [`values`] translate Arrow's types and values, [`errors`] translates errors, and [`catalog`] answers queries
-//! about tables and types, which clients send by themselves.
+//! For both protocols, [`backend`] gives each [`client`] a session of the engine, [`rules`] checks what statements may
+//! do, [`tables`] lists the tables, [`literals`] writes parameters into statements, and [`errors`] translates errors.
+//! [`flight`] is Flight SQL. The rest is PostgreSQL's: [`session`] runs statements, [`types`] and [`values`] translate
+//! Arrow's types and values, and [`catalog`] answers queries about tables and types, which clients send by themselves.
 
 mod backend;
 mod catalog;
+mod client;
 mod errors;
+mod flight;
 mod literals;
+mod rules;
 mod session;
+mod tables;
 mod types;
 mod values;
 
@@ -21,10 +26,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_engine::Engine;
-use sluicegate_postgres::{Bound, Limits, Options, Password, ServerError, TlsIdentity};
+use sluicegate_postgres::{Bound, Limits, Options, Password, Places, ServerError, TlsIdentity};
 use tokio::runtime::{Builder, Runtime};
 
-use self::backend::{Rules, SqlBackend};
+use self::backend::SqlBackend;
+use self::rules::Rules;
 use crate::args::ServeSqlArgs;
 use crate::failure::{Failure, Result};
 use crate::output::progress::print_line;
@@ -56,9 +62,12 @@ pub(crate) async fn run(args: ServeSqlArgs, compute: &Compute) -> Result<()> {
         _ => None,
     };
     let address = args.listen.socket;
-    let is_open = !address.ip().is_loopback();
-    if is_open && !args.allow_unprotected {
-        check_protection(address, password.is_some(), tls.is_some())?;
+    let flight_address = args.flight_listen.as_ref().map(|address| address.socket);
+    let is_open = |address: &SocketAddr| !address.ip().is_loopback();
+    if !args.allow_unprotected {
+        for address in [Some(address), flight_address].into_iter().flatten().filter(is_open) {
+            check_protection(address, password.is_some(), tls.is_some())?;
+        }
     }
     let script = script(&args)?;
     let engine = interruptible(Box::pin(args.connect.connect_with(&args.workers))).await?;
@@ -67,35 +76,65 @@ pub(crate) async fn run(args: ServeSqlArgs, compute: &Compute) -> Result<()> {
         true => engine,
         false => engine.without_local_files().await?,
     };
-    let requires_tls = is_open && !args.allow_unprotected;
+    let requires_tls = is_open(&address) && !args.allow_unprotected;
     let words = greeting(&args, password.is_some(), requires_tls);
+    let places = Places::new(args.max_sessions.get());
     let options = Options {
         limits: Limits {
-            sessions: args.max_sessions.get(),
             startup_time: args.startup_timeout.0.unwrap_or(DAY),
             idle_time: args.session_timeout.0,
             statement_time: args.statement_timeout.0,
             ..Limits::default()
         },
+        places: places.clone(),
+        password: password.clone(),
+        tls: tls.clone(),
+        requires_tls,
+    };
+    let flight_options = flight::Options {
+        places,
+        startup_time: options.limits.startup_time,
+        idle_time: options.limits.idle_time,
+        statement_time: options.limits.statement_time,
+        allows_writes: args.allow_writes,
         password,
         tls,
-        requires_tls,
     };
     let rules =
         Rules { allows_writes: args.allow_writes, max_cost: args.max_cost.map(|price| price.0) };
     let backend = Arc::new(SqlBackend::new(engine.clone(), compute.threads()?, rules));
     let sessions = Sessions::start()?;
     let bound = sessions.run(async move { Bound::new(address, options).await }).await?;
-    let bound = bound.map_err(refused)?;
+    let bound = bound.map_err(|ServerError::Listen(address, cause)| refused(address, cause))?;
+    let flight = match flight_address {
+        Some(address) => {
+            let bound = sessions.run(flight::Bound::new(address, flight_options)).await?;
+            Some(bound.map_err(|(address, cause)| refused(address, cause))?)
+        }
+        None => None,
+    };
     let mut out = io::stdout();
-    write!(out, "serving SQL at {}\n{words}", bound.address())?;
+    writeln!(out, "serving SQL at {}", bound.address())?;
+    if let Some(flight) = &flight {
+        writeln!(out, "serving Flight SQL at {}", flight.url())?;
+    }
+    write!(out, "{words}")?;
     out.flush()?;
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let wait = |mut stopped: tokio::sync::watch::Receiver<bool>| async move {
+        // It also fails once nothing can stop the server any more.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    };
+    let (until, flight_until) = (wait(stopped.clone()), wait(stopped));
+    let flight_backend = Arc::clone(&backend);
     let serving = sessions.run(async move {
-        let stopped = async {
-            let _ = stopped.await;
+        let serving_flight = async {
+            match flight {
+                Some(flight) => flight.serve(flight_backend, flight_until).await,
+                None => Ok(()),
+            }
         };
-        bound.serve(backend, stopped).await;
+        tokio::join!(bound.serve(backend, until), serving_flight).1
     });
     let stopping = async {
         tokio::select! {
@@ -103,12 +142,12 @@ pub(crate) async fn run(args: ServeSqlArgs, compute: &Compute) -> Result<()> {
             () = end_of_stdin(), if args.stop_with_stdin => {}
         }
         print_line("stopping");
-        let _ = stop.send(());
+        let _ = stop.send(true);
         // Writes that are not finished leave nothing behind.
         print_line(abort_writes(&engine).await);
     };
     let (served, ()) = tokio::join!(serving, stopping);
-    served
+    served?
 }
 
 /// Refuses an address that other machines reach, without a password and TLS.
@@ -184,10 +223,9 @@ async fn define(compute: &Compute, engine: &Engine, script: &Script) -> Result<(
     Ok(())
 }
 
-fn refused(error: ServerError) -> Failure {
-    let ServerError::Listen(address, cause) = error;
+fn refused(address: SocketAddr, cause: io::Error) -> Failure {
     let failure = Failure::from(cause).at(&format!("cannot listen on {address}"));
-    failure.with_hint("Listen elsewhere: --listen 127.0.0.1:0 takes any free port.")
+    failure.with_hint("Listen elsewhere: port 0 takes any free port.")
 }
 
 fn greeting(args: &ServeSqlArgs, has_password: bool, requires_tls: bool) -> String {

@@ -6,36 +6,32 @@ use datafusion::logical_expr::LogicalPlan;
 use futures::StreamExt;
 use sluicegate_engine::{Effect, Engine, Outline};
 use sluicegate_postgres::{
-    Answer, ClientInfo, Description, Parameter, PgType, Scalar, Session, SqlError, lex, state,
+    Answer, ClientInfo, Description, Parameter, PgType, Scalar, Session, SqlError, lex,
 };
 
-use super::backend::Rules;
 use super::catalog::{Catalog, Place};
+use super::client::ClientSession;
+use super::rules::rows_written;
 use super::values::SqlRows;
 use super::{errors, literals, types};
-use crate::output::stats;
 use crate::output::titles::{retitled, titled};
-use crate::runtime::compute::Threads;
 
-/// A client's session. The engine's session begins with its first statement.
+/// A client's session.
 #[derive(Debug)]
 pub(super) struct SqlSession {
-    shared: Engine,
-    engine: Option<Engine>,
-    threads: Threads,
-    rules: Rules,
+    client: ClientSession,
     catalog: Arc<Catalog>,
 }
 
 impl SqlSession {
-    pub(super) fn new(shared: Engine, threads: Threads, rules: Rules, client: &ClientInfo) -> Self {
+    pub(super) fn new(client: ClientSession, info: &ClientInfo) -> Self {
         let place = Place {
-            database: client.database.clone(),
-            user: client.user.clone(),
-            session: client.session,
-            allows_writes: rules.allows_writes,
+            database: info.database.clone(),
+            user: info.user.clone(),
+            session: info.session,
+            allows_writes: client.rules().allows_writes,
         };
-        Self { shared, engine: None, threads, rules, catalog: Arc::new(Catalog::new(place)) }
+        Self { client, catalog: Arc::new(Catalog::new(place)) }
     }
 
     /// Runs work with the session's engine on the threads of queries.
@@ -46,18 +42,9 @@ impl SqlSession {
     where
         W: Future<Output = Result<T, SqlError>> + Send + 'static,
     {
-        let engine = match &self.engine {
-            Some(engine) => engine.clone(),
-            None => {
-                let engine = self.shared.separate_session().await;
-                let engine = engine.map_err(|error| errors::of_engine(&error, ""))?;
-                self.catalog.register(&engine);
-                self.engine.insert(engine).clone()
-            }
-        };
+        let engine = self.client.engine(|engine| self.catalog.register(engine)).await?;
         let catalog = Arc::clone(&self.catalog);
-        let ran = self.threads.run(async move { Ok(Box::pin(work(engine, catalog)).await) });
-        ran.await.map_err(|failure| errors::of_failure(&failure))?
+        self.client.run(async move { work(engine, catalog).await }).await
     }
 }
 
@@ -98,7 +85,7 @@ impl Session for SqlSession {
         in_transaction: bool,
     ) -> Result<Answer<SqlRows>, SqlError> {
         let sql = literals::bound(sql, parameters)?;
-        let (rules, threads) = (self.rules, self.threads.clone());
+        let (rules, threads) = (self.client.rules(), self.client.threads().clone());
         self.with_engine(move |engine, catalog| async move {
             let failed = |error: sluicegate_engine::Error| errors::of_engine(&error, &sql);
             if let Some(query) = catalog.recognise(&engine, &sql)? {
@@ -113,10 +100,7 @@ impl Session for SqlSession {
                     notices: Vec::new(),
                 });
             }
-            check_setting(&sql)?;
-            let effect = engine.effect(&sql).await.map_err(failed)?;
-            check_effect(effect, &rules, in_transaction)?;
-            check_cost(&engine, &sql, effect, &rules).await?;
+            let effect = rules.check(&engine, &sql, in_transaction).await?;
             let query = engine.plan(&sql).await.map_err(failed)?;
             let tag = tag(&sql);
             let plan = query.frame().logical_plan();
@@ -143,7 +127,7 @@ impl Session for SqlSession {
     }
 
     fn reset(&mut self) {
-        self.engine = None;
+        self.client = self.client.renewed();
     }
 }
 
@@ -161,60 +145,6 @@ fn description(outline: &Outline, sql: &str, kinds: &[Option<PgType>]) -> Descri
     // COPY and INSERT return a count, which is a part of their tag.
     let columns = (outline.effect == Effect::Reads).then(|| types::columns(&schema));
     Description { parameters, columns }
-}
-
-/// Refuses settings of the whole server, such as its memory.
-fn check_setting(sql: &str) -> Result<(), SqlError> {
-    let mut words = lex::words(sql);
-    if !words.next().is_some_and(|word| word.is("SET") || word.is("RESET")) {
-        return Ok(());
-    }
-    let name: String = words.take(6).map(|word| word.unquoted()).collect();
-    match name.to_lowercase().starts_with("datafusion.runtime.") {
-        true => Err(SqlError::new(
-            state::INSUFFICIENT_PRIVILEGE,
-            "settings of datafusion.runtime are those of the whole server, and clients cannot change them",
-        )
-        .with_hint("Give the server's options, such as --memory-limit.")),
-        false => Ok(()),
-    }
-}
-
-fn check_effect(effect: Effect, rules: &Rules, in_transaction: bool) -> Result<(), SqlError> {
-    match effect {
-        Effect::Reads | Effect::Defines => Ok(()),
-        Effect::Writes if !rules.allows_writes => {
-            let message = "the statement writes, and the server allows only statements that read";
-            Err(SqlError::new(state::READ_ONLY, message)
-                .with_hint("Start the server with --allow-writes."))
-        }
-        Effect::Writes if in_transaction => Err(SqlError::new(
-            state::ACTIVE_TRANSACTION,
-            "a statement that writes cannot run in a transaction, because it could not be rolled back",
-        )
-        .with_hint("Run it outside of BEGIN and COMMIT; drivers call that autocommit.")),
-        Effect::Writes => Ok(()),
-    }
-}
-
-async fn check_cost(
-    engine: &Engine,
-    sql: &str,
-    effect: Effect,
-    rules: &Rules,
-) -> Result<(), SqlError> {
-    let Some(limit) = rules.max_cost.filter(|_| effect != Effect::Defines) else { return Ok(()) };
-    let explained = Box::pin(engine.explain(sql)).await;
-    let cost = explained.map_err(|error| errors::of_engine(&error, sql))?.estimate().cost;
-    if cost <= limit {
-        return Ok(());
-    }
-    let prices = stats::book(&engine.endpoint().prices);
-    let message = format!(
-        "the query is predicted to cost {cost} at the prices {prices}, which is more than {limit}, the server's limit"
-    );
-    Err(SqlError::new(state::LIMIT_EXCEEDED, message)
-        .with_hint("EXPLAIN shows what it would do; filter more, or ask for a higher --max-cost of the server."))
 }
 
 /// Returns the tag of an answer, without the number of rows.
@@ -235,14 +165,6 @@ fn tag(sql: &str) -> String {
     }
 }
 
-/// Returns the number of rows that a statement wrote, from its answer.
-fn rows_written(batch: &arrow::array::RecordBatch) -> u64 {
-    use arrow::array::AsArray;
-    use arrow::datatypes::UInt64Type;
-    let counts = batch.columns().first().and_then(|it| it.as_primitive_opt::<UInt64Type>());
-    counts.into_iter().flatten().flatten().sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,24 +181,5 @@ mod tests {
         ] {
             assert_eq!(tag(sql), expected);
         }
-    }
-
-    #[test]
-    fn settings_of_the_server_are_refused() {
-        check_setting("SET datafusion.runtime.memory_limit = '1G'").unwrap_err();
-        check_setting("reset \"datafusion\".runtime.memory_limit").unwrap_err();
-        check_setting("SET sluice.scan = 'get'").unwrap();
-        check_setting("SELECT 1").unwrap();
-    }
-
-    #[test]
-    fn writes_need_leave_and_no_transaction() {
-        let rules = Rules { allows_writes: false, max_cost: None };
-        check_effect(Effect::Defines, &rules, true).unwrap();
-        assert_eq!(check_effect(Effect::Writes, &rules, false).unwrap_err().code, state::READ_ONLY);
-        let rules = Rules { allows_writes: true, ..rules };
-        check_effect(Effect::Writes, &rules, false).unwrap();
-        let code = check_effect(Effect::Writes, &rules, true).unwrap_err().code;
-        assert_eq!(code, state::ACTIVE_TRANSACTION);
     }
 }

@@ -81,7 +81,7 @@ impl SqlBatch {
 }
 
 /// Decodes dictionaries and runs.
-fn plain(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
+pub(super) fn plain(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
     let kind = match array.data_type() {
         DataType::Dictionary(_, values) => values.as_ref(),
         DataType::RunEndEncoded(_, values) => values.data_type(),
@@ -103,7 +103,7 @@ impl Batch for SqlBatch {
     }
 }
 
-fn value(array: &ArrayRef, row: usize) -> Result<Value<'_>, SqlError> {
+pub(super) fn value(array: &ArrayRef, row: usize) -> Result<Value<'_>, SqlError> {
     if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
         return Ok(Value::Null);
     }
@@ -244,7 +244,7 @@ fn elements(array: &ArrayRef, row: usize) -> Result<Value<'static>, SqlError> {
     values.collect::<Result<_, SqlError>>().map(Value::Array)
 }
 
-fn owned(value: Value<'_>) -> Value<'static> {
+pub(super) fn owned(value: Value<'_>) -> Value<'static> {
     match value {
         Value::Null => Value::Null,
         Value::Bool(value) => Value::Bool(value),

@@ -93,7 +93,7 @@ async fn encrypted(
     patience: Option<Duration>,
 ) -> Option<Socket> {
     let address = socket.address;
-    let stream = tls.acceptor.accept(socket.into_plain()?).await.ok()?;
+    let stream = tls.accept(socket.into_plain()?).await.ok()?;
     Some(Socket::new(Stream::Tls(Box::new(stream)), address, patience))
 }
 

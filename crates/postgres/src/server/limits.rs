@@ -1,12 +1,15 @@
 //! Limits for what clients can make the server do.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::error::{SqlError, state};
 
 /// Limits of a server. The defaults are those of [`Limits::default`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Most sessions at a time. Further clients get the error 53300.
-    pub sessions: usize,
     /// Most connections that have not authenticated yet. Further ones wait.
     pub startups: usize,
     /// Time from a connection to the end of its authentication.
@@ -27,7 +30,6 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            sessions: 100,
             startups: 256,
             startup_time: Duration::from_secs(10),
             idle_time: Some(Duration::from_secs(3600)),
@@ -38,3 +40,45 @@ impl Default for Limits {
         }
     }
 }
+
+/// The places for sessions. Servers of several protocols can share them.
+#[derive(Debug, Clone)]
+pub struct Places {
+    free: Arc<Semaphore>,
+    most: usize,
+}
+
+impl Places {
+    /// Creates places for so many sessions at a time.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self { free: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))), most }
+    }
+
+    /// Takes a place. Dropping it frees it.
+    ///
+    /// # Errors
+    ///
+    /// The error 53300 if no place is free.
+    pub fn take(&self) -> Result<Place, SqlError> {
+        Arc::clone(&self.free).try_acquire_owned().map(Place).map_err(|_| {
+            SqlError::fatal(
+                state::TOO_MANY_CONNECTIONS,
+                format!("the server has {} sessions already, which is its limit", self.most),
+            )
+        })
+    }
+}
+
+impl Default for Places {
+    /// 100 places.
+    fn default() -> Self {
+        Self::new(100)
+    }
+}
+
+/// The place of a session.
+#[derive(Debug)]
+pub struct Place(
+    #[expect(dead_code, reason = "it is held until it is dropped")] OwnedSemaphorePermit,
+);

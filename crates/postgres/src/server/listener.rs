@@ -13,11 +13,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::error::{SqlError, state};
 use crate::server::backend::Backend;
 use crate::server::cancel::Sessions;
 use crate::server::handshake::{self, Welcome};
-use crate::server::limits::Limits;
+use crate::server::limits::{Limits, Places};
 use crate::server::session;
 use crate::server::tls::TlsIdentity;
 use crate::wire::scram::Password;
@@ -34,6 +33,8 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 pub struct Options {
     /// The limits.
     pub limits: Limits,
+    /// The places for sessions. Clients without a place get the error 53300.
+    pub places: Places,
     /// The password that clients need; none without one.
     pub password: Option<Password>,
     /// The certificate; without one, there is no TLS.
@@ -83,7 +84,6 @@ impl Bound {
         let limits = &options.limits;
         let shared = Shared {
             startups: Arc::new(Semaphore::new(limits.startups.max(1))),
-            places: Arc::new(Semaphore::new(limits.sessions)),
             sessions: Sessions::default(),
             options,
         };
@@ -123,7 +123,6 @@ impl Bound {
 struct Shared {
     options: Arc<Options>,
     startups: Arc<Semaphore>,
-    places: Arc<Semaphore>,
     sessions: Sessions,
 }
 
@@ -154,14 +153,9 @@ impl Client {
         };
         drop(permit);
         let Ok(Some(Welcome { socket, settings })) = begun else { return };
-        let Ok(_place) = Arc::clone(&shared.places).try_acquire_owned() else {
-            let most = options.limits.sessions;
-            let error = SqlError::fatal(
-                state::TOO_MANY_CONNECTIONS,
-                format!("the server has {most} sessions already, which is its limit"),
-            );
-            socket.close(Some(&error)).await;
-            return;
+        let _place = match options.places.take() {
+            Ok(place) => place,
+            Err(error) => return socket.close(Some(&error)).await,
         };
         let key = match shared.sessions.add() {
             Ok(key) => key,

@@ -1,5 +1,6 @@
 //! The certificate of a server.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,12 +8,14 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
+pub use tokio_rustls::server::TlsStream;
 
 /// A certificate with its key.
 #[derive(Clone)]
 pub struct TlsIdentity {
-    pub(crate) acceptor: TlsAcceptor,
+    config: Arc<ServerConfig>,
 }
 
 impl std::fmt::Debug for TlsIdentity {
@@ -61,7 +64,27 @@ impl TlsIdentity {
             .map_err(unusable)?;
         // Clients that begin with TLS at once name the protocol.
         config.alpn_protocols = vec![b"postgresql".to_vec()];
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    /// Returns the certificate for clients of another protocol, by the name that ALPN has for it, such as `h2`.
+    #[must_use]
+    pub fn for_protocol(&self, name: &str) -> Self {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![name.as_bytes().to_vec()];
+        Self { config: Arc::new(config) }
+    }
+
+    /// Begins TLS on a connection.
+    ///
+    /// # Errors
+    ///
+    /// If the client and the server do not agree, or the connection ends.
+    pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+    ) -> io::Result<TlsStream<S>> {
+        TlsAcceptor::from(Arc::clone(&self.config)).accept(stream).await
     }
 }
 

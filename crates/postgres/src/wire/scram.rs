@@ -84,6 +84,15 @@ impl Password {
         Self { salt, iterations, stored_key: sha256(&client_key), server_key }
     }
 
+    /// Returns true if this is the password, for protocols whose clients send it. It takes some milliseconds.
+    #[must_use]
+    pub fn is(&self, password: &str) -> bool {
+        // The comparison is between digests, so its time reveals nothing about the password.
+        password.len() <= MOST_CHARACTERS
+            && Self::derive(password, self.salt.clone(), self.iterations).stored_key
+                == self.stored_key
+    }
+
     /// Answers the client's first message. Returns the answer and the state for the client's second message.
     ///
     /// # Errors
@@ -257,7 +266,9 @@ mod tests {
         assert_eq!(Password::new("pässwort").unwrap_err(), PasswordError::NotAscii);
         assert_eq!(Password::new("a\n").unwrap_err(), PasswordError::NotAscii);
         assert_eq!(Password::new(&"x".repeat(1025)).unwrap_err(), PasswordError::TooLong);
-        assert_eq!(format!("{:?}", Password::new("secret").unwrap()), "Password");
+        let password = Password::new("secret").unwrap();
+        assert_eq!(format!("{password:?}"), "Password");
+        assert!(password.is("secret") && !password.is("Secret") && !password.is(""));
     }
 
     proptest! {

@@ -8,13 +8,13 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
-use datafusion::logical_expr::TableType;
 use sluicegate_engine::Engine;
 use sluicegate_postgres::PgType;
 use sluicegate_postgres::types::TYPES;
 
 use super::Place;
 use super::relations::Relation;
+use crate::commands::serve_sql::tables::{self, SessionTables};
 use crate::commands::serve_sql::types::of_arrow;
 
 /// The number of the schema `pg_catalog`, as in PostgreSQL.
@@ -51,33 +51,22 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Looks the tables of a session up. Nothing is requested from a store.
     pub(super) async fn take(engine: &Engine, place: &Place) -> Result<Self> {
-        let state = engine.context().state();
-        let default = &state.config_options().catalog;
+        let listed = SessionTables::list(engine, is_system).await?;
         let mut schemas = BTreeMap::new();
-        let mut tables = Vec::new();
         let mut numbers = BTreeSet::new();
-        if let Some(catalog) = state.catalog_list().catalog(&default.default_catalog) {
-            for name in catalog.schema_names() {
-                let (Some(schema), false) = (catalog.schema(&name), is_system(&name)) else {
-                    continue;
-                };
-                let oid = if name == "public" { PUBLIC } else { number(&name, "", &mut numbers) };
-                schemas.insert(name.clone(), oid);
-                let mut names = schema.table_names();
-                names.sort();
-                for table in names {
-                    let Some(provider) = schema.table(&table).await? else { continue };
-                    tables.push(SessionTable {
-                        oid: number(&name, &table, &mut numbers),
-                        schema: name.clone(),
-                        is_view: provider.table_type() == TableType::View,
-                        definition: provider.get_table_definition().map(str::to_owned),
-                        columns: provider.schema(),
-                        name: table,
-                    });
-                }
-            }
+        for name in listed.schemas {
+            let oid = if name == "public" { PUBLIC } else { number(&name, "", &mut numbers) };
+            schemas.insert(name, oid);
         }
+        let table = |table: tables::SessionTable| SessionTable {
+            oid: number(&table.schema, &table.name, &mut numbers),
+            schema: table.schema,
+            name: table.name,
+            is_view: table.is_view,
+            definition: table.definition,
+            columns: table.columns,
+        };
+        let mut tables: Vec<_> = listed.tables.into_iter().map(table).collect();
         tables.sort_by(|one, other| (&one.schema, &one.name).cmp(&(&other.schema, &other.name)));
         schemas.insert("pg_catalog".to_owned(), PG_CATALOG);
         schemas.entry("public".to_owned()).or_insert(PUBLIC);
