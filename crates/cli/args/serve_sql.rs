@@ -3,6 +3,8 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use sluicegate_costmodel::Bytes;
+
 use super::connect::ConnectArgs;
 use super::quantity::{Address, Price, Timeout};
 use super::worker::WorkersArgs;
@@ -11,7 +13,7 @@ const SERVE_SQL_EXAMPLES: &str = "\
 Examples:
   sluice serve-sql
       Serve buckets to programs on this machine. Connect with: psql -h 127.0.0.1 -U me
-  sluice serve-sql -f tables.sql --max-cost 0.05 --memory-limit 4GiB
+  sluice serve-sql -f tables.sql --max-cost 0.05 --memory-limit 4GiB --session-memory 1GiB
       Define tables that every client sees, and refuse expensive queries.
   SLUICE_SQL_PASSWORD=secret sluice serve-sql --listen 0.0.0.0:5432 --tls-cert cert.pem --tls-key key.pem
       Serve other machines, with a password and TLS.
@@ -50,6 +52,10 @@ pub(crate) struct ServeSqlArgs {
     /// Most sessions at a time; more clients get an error
     #[arg(long, default_value = "100", value_name = "N", help_heading = "Limits")]
     pub(crate) max_sessions: NonZeroUsize,
+    /// Memory that the joins, sorts and aggregates of a session may use, such as 512MiB [default: no limit but that of
+    /// all together, --memory-limit]
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    pub(crate) session_memory: Option<Bytes>,
     /// How long a statement may run: 90s, 10min, unlimited
     #[arg(long, default_value = "unlimited", value_name = "TIME", help_heading = "Limits")]
     pub(crate) statement_timeout: Timeout,

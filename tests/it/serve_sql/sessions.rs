@@ -50,6 +50,20 @@ fn statements_end_with_their_time() {
     assert_eq!(client.rows("SELECT 1"), [["1"]]);
 }
 
+/// A session that reaches its limit of memory gets an error, and the others go on.
+#[test]
+fn a_session_has_its_own_limit_of_memory() {
+    let server = SqlServer::start(&["--session-memory", "64KiB"]);
+    let (mut greedy, mut modest) = (server.connect(), server.connect());
+    let many = "SELECT count(*) FROM (SELECT DISTINCT value FROM generate_series(1, 300000))";
+    let (code, message) = greedy.fails(many);
+    assert_eq!(code, "53000", "{message}");
+    assert!(message.contains("than its session's limit of 64.0 KB leaves"), "{message}");
+    for client in [&mut modest, &mut greedy] {
+        assert_eq!(client.rows("SELECT count(*) FROM generate_series(1, 300000)"), [["300000"]]);
+    }
+}
+
 /// The processor time of a process in ticks, from Linux's `/proc`.
 #[cfg(target_os = "linux")]
 pub(super) fn ticks(server: &SqlServer) -> u64 {

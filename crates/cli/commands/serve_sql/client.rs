@@ -38,7 +38,10 @@ impl ClientSession {
     /// Returns the engine's session. If it does not exist yet, it is created and `begin` prepares it.
     pub(super) async fn engine(&self, begin: impl FnOnce(&Engine)) -> Result<Engine, SqlError> {
         let created = self.engine.get_or_try_init(async || {
-            let engine = self.shared.separate_session().await;
+            let engine = match self.rules.session_memory {
+                Some(limit) => self.shared.limited_session(limit).await,
+                None => self.shared.separate_session().await,
+            };
             let engine = engine.map_err(|error| errors::of_engine(&error, ""))?;
             begin(&engine);
             Ok(engine)

@@ -100,8 +100,13 @@ pub(crate) async fn run(args: ServeSqlArgs, compute: &Compute) -> Result<()> {
         password,
         tls,
     };
-    let rules =
-        Rules { allows_writes: args.allow_writes, max_cost: args.max_cost.map(|price| price.0) };
+    let rules = Rules {
+        allows_writes: args.allow_writes,
+        max_cost: args.max_cost.map(|price| price.0),
+        session_memory: args
+            .session_memory
+            .map(|limit| usize::try_from(limit.0).unwrap_or(usize::MAX)),
+    };
     let backend = Arc::new(SqlBackend::new(engine.clone(), compute.threads()?, rules));
     let sessions = Sessions::start()?;
     let bound = sessions.run(async move { Bound::new(address, options).await }).await?;

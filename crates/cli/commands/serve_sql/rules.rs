@@ -16,6 +16,8 @@ pub(super) struct Rules {
     pub(super) allows_writes: bool,
     /// The predicted cost above which statements do not run.
     pub(super) max_cost: Option<Dollars>,
+    /// The most bytes of memory that the joins, sorts and aggregates of a session use.
+    pub(super) session_memory: Option<usize>,
 }
 
 impl Rules {
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn writes_need_leave_and_no_transaction() {
-        let rules = Rules { allows_writes: false, max_cost: None };
+        let rules = Rules { allows_writes: false, max_cost: None, session_memory: None };
         check_effect(Effect::Defines, &rules, true).unwrap();
         assert_eq!(check_effect(Effect::Writes, &rules, false).unwrap_err().code, state::READ_ONLY);
         let rules = Rules { allows_writes: true, ..rules };
