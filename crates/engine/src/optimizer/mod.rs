@@ -12,6 +12,7 @@
 //! | [`FloatBounds`] | next | Parquet scans have all conditions that they may skip rows by |
 //! | [`ReadAhead`] | next | Parquet scans are known, and have all conditions |
 //! | [`ClearNames`] | around each `FilterPushdown` | that rule finds columns by name, which may be ambiguous |
+//! | [`CooperativeJoins`] | after DataFusion's | its rules find joins by their type |
 //! | [`DeletedRows`] | after DataFusion's | its rules find their own scans until then |
 //! | [`StagedWrites`] | last | it only wraps writes, and no rule may put anything between the two |
 //!
@@ -27,6 +28,7 @@ mod adaptive;
 mod aggregate;
 mod choose;
 mod clear_names;
+mod cooperative_joins;
 mod declared_sizes;
 mod deleted_rows;
 mod equal_keys;
@@ -56,6 +58,7 @@ use sluicegate_guards::projection_pushdown;
 
 pub(crate) use self::choose::Choose;
 pub(crate) use self::clear_names::ClearNames;
+pub(crate) use self::cooperative_joins::CooperativeJoins;
 pub(crate) use self::declared_sizes::ApplyDeclaredSizes;
 pub(crate) use self::deleted_rows::DeletedRows;
 pub(crate) use self::float_bounds::FloatBounds;
@@ -108,6 +111,7 @@ pub(crate) fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     rules.splice(at + 1..at + 1, after);
     rules.insert(at, Arc::new(ClearNames::Add));
     rules.insert(0, Arc::new(ApplyDeclaredSizes));
+    rules.push(Arc::new(CooperativeJoins));
     rules.push(Arc::new(DeletedRows));
     rules.push(Arc::new(StagedWrites));
     Ok(rules)
