@@ -31,13 +31,12 @@ pub(crate) fn no_threads(why: &std::io::Error) -> PyErr {
     raised(ErrorKind::Resources, &format!("the system refuses threads: {why}"), None)
 }
 
-/// Returns the exception for a child process that uses an object of its parent.
+/// Returns the exception for a child that was forked by a process with connections or stores.
 pub(crate) fn forked() -> PyErr {
-    let hint =
-        "Connect again in the child process, or start it with multiprocessing's method `spawn`.";
+    let hint = "Start the process with multiprocessing's method `spawn`, or fork it before the first connection.";
     raised(
         ErrorKind::Other,
-        "this object belongs to the parent process and did not survive its fork",
+        "the process was forked, and the threads of its parent's connections did not survive that",
         Some(hint),
     )
 }

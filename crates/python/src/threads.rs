@@ -10,7 +10,7 @@ use sluicegate_engine::STACK_BYTES;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 
-use crate::error::{lost, no_threads};
+use crate::error::{forked, lost, no_threads};
 use crate::process::OfProcess;
 
 /// Name of the threads.
@@ -43,11 +43,12 @@ impl Threads {
     ///
     /// # Errors
     ///
-    /// If the system refuses threads.
+    /// If the system refuses threads, or in a child of a process that has them: the locks of libraries still list the
+    /// threads of the parent, which the child does not have, and it would crash.
     pub(crate) fn of_process(_py: Python<'_>) -> PyResult<Arc<OfProcess<Self>>> {
         let mut current = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(threads) = current.as_ref().filter(|threads| threads.is_here()) {
-            return Ok(Arc::clone(threads));
+        if let Some(threads) = current.as_ref() {
+            return if threads.is_here() { Ok(Arc::clone(threads)) } else { Err(forked()) };
         }
         let threads = Self::start().map_err(|error| no_threads(&error))?;
         let threads = Arc::new(OfProcess::new(threads));

@@ -93,7 +93,8 @@ def connect(
 class Connection:
     """A session over a store: its tables and settings. :func:`connect` makes one.
 
-    Threads may share a connection. A child process that was forked must connect anew.
+    Threads may share a connection. A child process that is forked after the
+    first connection gets errors: start it with the method ``spawn``.
     """
 
     __slots__ = ("_native", "__weakref__")
