@@ -12,8 +12,11 @@ use arrow::datatypes::{DataType, Int32Type, Int64Type, Schema};
 use arrow::util::pretty::pretty_format_batches;
 use arrow_flight::error::FlightError;
 use arrow_flight::sql::client::FlightSqlServiceClient;
-use arrow_flight::sql::{CommandGetDbSchemas, CommandGetTables, CommandGetXdbcTypeInfo, SqlInfo};
-use arrow_flight::{Action, CancelFlightInfoRequest, FlightInfo};
+use arrow_flight::sql::{
+    CommandGetDbSchemas, CommandGetTables, CommandGetXdbcTypeInfo, CommandStatementQuery,
+    ProstMessageExt, SqlInfo,
+};
+use arrow_flight::{Action, CancelFlightInfoRequest, FlightDescriptor, FlightInfo};
 use futures::{StreamExt, TryStreamExt};
 use prost::Message;
 use tonic::transport::{Channel, Endpoint};
@@ -166,6 +169,18 @@ async fn updates_return_their_number_of_rows() {
     // A definition may also be run as a query.
     query(&mut client, "CREATE VIEW v AS SELECT 7 AS a").await.unwrap();
     assert_eq!(number(&mut client, "SELECT a FROM v").await, 7);
+    // It has run before its answer is fetched, but not if only its columns are asked for.
+    let replaced = "CREATE OR REPLACE VIEW v AS SELECT 8 AS a";
+    let command = CommandStatementQuery { query: replaced.to_owned(), transaction_id: None };
+    let command = FlightDescriptor::new_cmd(command.as_any().encode_to_vec());
+    client.inner_mut().get_schema(command).await.unwrap();
+    assert_eq!(number(&mut client, "SELECT a FROM v").await, 7);
+    let info = client.execute(replaced.to_owned(), None).await.unwrap();
+    assert_eq!(number(&mut client, "SELECT a FROM v").await, 8);
+    assert_eq!(
+        fetch(&mut client, info).await.unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(),
+        0
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

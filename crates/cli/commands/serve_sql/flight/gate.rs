@@ -19,7 +19,7 @@ use super::authentication::{Authentication, HEADER};
 use super::cancel;
 use super::connection::Connection;
 use super::errors;
-use super::service::Service;
+use super::service::{SchemaOnly, Service};
 
 type Reply<T> = Result<Response<T>, Status>;
 type Streamed<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -91,8 +91,9 @@ impl FlightService for Gate {
         Err(errors::unsupported("PollFlightInfo", "Use GetFlightInfo, which returns at once."))
     }
 
-    async fn get_schema(&self, request: Request<FlightDescriptor>) -> Reply<SchemaResult> {
+    async fn get_schema(&self, mut request: Request<FlightDescriptor>) -> Reply<SchemaResult> {
         let call = self.admit(&request).await?;
+        request.extensions_mut().insert(SchemaOnly);
         let info = self.service.get_flight_info(request).await?.into_inner();
         let schema = info.schema.clone();
         // The query that was planned for it does not run.

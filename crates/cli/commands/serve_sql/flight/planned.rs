@@ -1,17 +1,19 @@
 //! Planned statements, and how they run.
 //!
 //! A query is planned when a client asks for its `FlightInfo`, so that errors and refusals come before any data. A
-//! statement that defines or writes something only runs when its answer is fetched, or as an update.
+//! statement that defines or writes something has run by then: drivers fetch answers in the background, while the
+//! program sends its next statement.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::EmptyRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use sluicegate_engine::{Effect, Engine, Error, Query};
 use sluicegate_postgres::{SqlError, lex, state};
 use tokio::time::timeout;
@@ -43,6 +45,8 @@ enum Work {
     Queries(Vec<(String, Query)>),
     /// Statements that are planned when they run.
     Later(Vec<String>),
+    /// The answer of statements that have run.
+    Done(SchemaRef, Vec<RecordBatch>),
 }
 
 impl std::fmt::Debug for Work {
@@ -50,6 +54,7 @@ impl std::fmt::Debug for Work {
         f.write_str(match self {
             Self::Queries(_) => "Queries",
             Self::Later(_) => "Later",
+            Self::Done(..) => "Done",
         })
     }
 }
@@ -136,6 +141,27 @@ fn titled_schema(sql: &str, query: &Query) -> SchemaRef {
     retitled(&schema, sql).unwrap_or(schema)
 }
 
+/// Runs a statement to its end if it defines or writes something.
+pub(super) async fn finish(
+    connection: &Arc<Connection>,
+    planned: Planned,
+    limit: Option<Duration>,
+) -> Result<Planned, SqlError> {
+    if matches!(planned.work, Work::Queries(_)) {
+        return Ok(planned);
+    }
+    let bytes = planned.bytes;
+    let rows = start(connection, planned, limit).await?;
+    let _waiting = connection.waiting();
+    let columns = rows.schema();
+    // They say how many rows were written, at most.
+    let batches = timed(limit, async move {
+        rows.try_collect().await.map_err(|error| errors::of_engine(&error.into(), ""))
+    });
+    let work = Work::Done(Arc::clone(&columns), batches.await?);
+    Ok(Planned { schema: Some(columns), bytes, work })
+}
+
 /// Starts a planned statement. Dropping the rows stops it.
 pub(super) async fn start(
     connection: &Arc<Connection>,
@@ -149,6 +175,10 @@ pub(super) async fn start(
         (Work::Queries(queries), schema) => {
             let schema = schema.unwrap_or_else(|| Arc::new(Schema::empty()));
             return Ok(in_turn(threads, queries, schema));
+        }
+        (Work::Done(columns, batches), _) => {
+            let batches = futures::stream::iter(batches.into_iter().map(Ok));
+            return Ok(Box::pin(RecordBatchStreamAdapter::new(columns, batches)));
         }
         (Work::Later(statements), _) => statements,
     };

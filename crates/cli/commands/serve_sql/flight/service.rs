@@ -43,6 +43,10 @@ type Results = <Gate as arrow_flight::flight_service_server::FlightService>::DoA
 type Answer = Result<Response<Messages>, Status>;
 type Info = Result<Response<FlightInfo>, Status>;
 
+/// Marks a request that asks for columns only, so that no statement may run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SchemaOnly;
+
 /// Answers the calls of clients that are admitted.
 pub(super) struct Service {
     pub(super) statement_time: Option<Duration>,
@@ -112,7 +116,19 @@ fn transactions() -> Status {
 
 impl Service {
     /// Keeps a planned statement until its ticket comes.
-    fn keep(connection: &Connection, planned: Planned, request: Request<FlightDescriptor>) -> Info {
+    async fn keep(
+        &self,
+        connection: &Arc<Connection>,
+        planned: Planned,
+        request: Request<FlightDescriptor>,
+    ) -> Info {
+        let planned = match request.extensions().get::<SchemaOnly>() {
+            Some(SchemaOnly) => planned,
+            None => {
+                let finished = planned::finish(connection, planned, self.statement_time).await;
+                finished.map_err(failed)?
+            }
+        };
         let handle = handle()?;
         let ticket = TicketStatementQuery { statement_handle: handle.clone().into() };
         let schema = planned.schema.as_deref().map(answer::sent_schema);
@@ -155,7 +171,7 @@ impl FlightSqlService for Service {
         let connection = Connection::of(&request)?;
         let statement = single(&query.query).map_err(failed)?.to_owned();
         let planned = planned::plan(&connection, vec![statement], self.statement_time).await;
-        Self::keep(&connection, planned.map_err(failed)?, request)
+        self.keep(&connection, planned.map_err(failed)?, request).await
     }
 
     async fn get_flight_info_prepared_statement(
@@ -167,7 +183,7 @@ impl FlightSqlService for Service {
         let prepared = prepared::find(&connection, &query.prepared_statement_handle)?;
         let statements = prepared.statements().map_err(failed)?;
         let planned = planned::plan(&connection, statements, self.statement_time).await;
-        Self::keep(&connection, planned.map_err(failed)?, request)
+        self.keep(&connection, planned.map_err(failed)?, request).await
     }
 
     async fn do_get_statement(
