@@ -44,7 +44,7 @@ impl SqlSession {
     {
         let engine = self.client.engine(|engine| self.catalog.register(engine)).await?;
         let catalog = Arc::clone(&self.catalog);
-        self.client.run(async move { work(engine, catalog).await }).await
+        self.client.run(Box::pin(work(engine, catalog))).await
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn server(allows_writes: bool) -> Result<SqlInfoData, FlightError> {
     info.append(SqlInfo::SqlBatchUpdatesSupported, true);
     info.append(SqlInfo::SqlSavepointsSupported, false);
     info.append(SqlInfo::SqlNamedParametersSupported, false);
-    Ok(info.build()?)
+    info.build()
 }
 
 /// Returns the types of the engine.
@@ -89,7 +89,7 @@ pub(super) fn types() -> Result<XdbcTypeInfoData, FlightError> {
     ] {
         types.append(type_info(name, kind, size));
     }
-    Ok(types.build()?)
+    types.build()
 }
 
 fn type_info(name: &str, kind: XdbcDataType, size: i32) -> XdbcTypeInfo {
