@@ -116,10 +116,10 @@ impl FromStr for Price {
 /// Parses a scale factor, which is greater than zero and at most [`MAX_SCALE`].
 pub(crate) fn scale(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
-        Ok(scale) if scale > MAX_SCALE => {
+        Ok(scale) if scale.is_finite() && scale > MAX_SCALE => {
             Err(format!("`{text}` is more than {MAX_SCALE}, the largest scale factor of TPC"))
         }
-        Ok(scale) if scale > 0.0 => Ok(scale),
+        Ok(scale) if scale.is_finite() && scale > 0.0 => Ok(scale),
         _ => Err(format!("`{text}` is not a scale factor such as 0.1 or 10")),
     }
 }

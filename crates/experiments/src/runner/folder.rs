@@ -64,13 +64,6 @@ impl Kept {
     }
 }
 
-/// Leaves no temporary files behind. Those of a killed run go with the next one.
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(self.path.join("temporary"));
-    }
-}
-
 /// Returns the checksum of the record in a file.
 fn sum(kept: &Value) -> String {
     let record = kept.get("record").map(Value::to_string).unwrap_or_default();
