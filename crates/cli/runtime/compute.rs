@@ -121,8 +121,7 @@ impl Threads {
 
     /// Starts a planned query. Dropping the answer stops it.
     pub(crate) fn start(&self, query: Query) -> SendableRecordBatchStream {
-        let schema = Arc::new(query.frame().schema().as_arrow().clone());
-        let mut answer = RecordBatchReceiverStreamBuilder::new(schema, PREFETCH_BATCHES);
+        let mut answer = RecordBatchReceiverStreamBuilder::new(query.schema(), PREFETCH_BATCHES);
         let batches = answer.tx();
         let work = async move {
             // The engine turns panics of the stream into errors.

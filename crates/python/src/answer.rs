@@ -68,7 +68,7 @@ impl Answer {
         wall: Duration,
         notes: Vec<String>,
     ) -> Self {
-        let schema = Arc::new(query.frame().schema().as_arrow().clone());
+        let schema = query.schema();
         let rows = written.iter().flatten().map(RecordBatch::num_rows).sum();
         let runs = Mutex::new(Runs { query, has_begun: false, wall, rows, failure: None });
         let statement = Statement { session, text, schema, written, runs };

@@ -183,6 +183,49 @@ async fn updates_return_their_number_of_rows() {
     );
 }
 
+/// Types that are coerced are announced as those of the rows, and no value is changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn coerced_values_arrive_unchanged() {
+    let server = start(&[]);
+    let mut client = connect(&server).await;
+    for (sql, expected) in [
+        ("SELECT 1 AS a UNION ALL SELECT 2.5 ORDER BY 1", "1.0 2.5"),
+        ("SELECT sum(a) FROM (SELECT 1 AS a UNION ALL SELECT 2.5)", "3.5"),
+        ("SELECT CASE WHEN a > 1 THEN 1 ELSE 2.5 END FROM (VALUES (1)) AS v(a)", "2.5"),
+        (
+            "SELECT DATE '2000-01-01' AS a UNION ALL SELECT TIMESTAMP '2000-01-01 01:02:03' ORDER BY 1",
+            "2000-01-01T00:00:00 2000-01-01T01:02:03",
+        ),
+        ("SELECT make_array(1.5) AS a UNION ALL SELECT make_array(1) ORDER BY 1", "[1.0] [1.5]"),
+        (
+            "SELECT CAST(1 AS INT) AS a UNION ALL SELECT CAST(3000000000 AS BIGINT) ORDER BY 1",
+            "1 3000000000",
+        ),
+        ("SELECT NULL AS a UNION ALL SELECT 5 ORDER BY 1", "5 "),
+    ] {
+        let batches = query(&mut client, sql).await.unwrap();
+        let column = |batch: &RecordBatch| {
+            let column = Arc::clone(batch.column(0));
+            let shown = (0..column.len())
+                .map(move |row| arrow::util::display::array_value_to_string(&column, row).unwrap());
+            shown.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            batches.iter().flat_map(column).collect::<Vec<_>>().join(" "),
+            expected,
+            "{sql}"
+        );
+    }
+    // The types of parameters are those of their columns.
+    let mut prepared = client.prepare("SELECT ? AS a".to_owned(), None).await.unwrap();
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]));
+    prepared.set_parameters(row([("1", Arc::clone(&numbers))])).unwrap();
+    let info = prepared.execute().await.unwrap();
+    let batches = fetch(&mut client, info).await.unwrap();
+    let found = arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap();
+    assert_eq!(found.column(0), &numbers);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_clients_may_do_is_limited() {
     let server = with_store(&["--max-cost", "0"]);

@@ -212,6 +212,15 @@ fn settings_of_clients_and_of_the_engine_are_kept() {
     client.rows("DISCARD ALL");
     assert_eq!(client.rows("SHOW sluice.scan")[0][1], "auto");
     assert_eq!(client.fails("SET datafusion.runtime.memory_limit = '1G'").0, "42501");
+    assert_eq!(client.fails("SET datafusion.execution.batch_size = 1000000000000").0, "42501");
+    for into in [
+        "SELECT 7 AS a INTO t2",
+        "(SELECT 7 AS a INTO t2)",
+        "WITH w AS (SELECT 7 AS a) SELECT * INTO t2 FROM w",
+    ] {
+        assert_eq!(client.fails(into).0, "25006", "{into}");
+    }
+    assert_eq!(client.rows("SELECT 1 AS a UNION ALL SELECT 2.5 ORDER BY 1"), [["1"], ["2.5"]]);
 }
 
 #[test]

@@ -9,6 +9,11 @@ use sluicegate_postgres::{SqlError, lex, state};
 use super::errors;
 use crate::output::stats;
 
+/// Settings with values for which memory is allocated before it is counted, or which bound the stack.
+const EXHAUSTING: [&str; 2] = ["datafusion.execution.", "datafusion.sql_parser.recursion_limit"];
+/// Settings among them that change answers only.
+const OWN_SETTINGS: [&str; 1] = ["datafusion.execution.time_zone"];
+
 /// What clients may do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
@@ -40,6 +45,13 @@ impl Rules {
     }
 }
 
+/// Returns true for an EXPLAIN that does not run its statement.
+fn only_explains(sql: &str) -> bool {
+    let mut words = lex::words(sql);
+    words.next().is_some_and(|word| word.is("EXPLAIN"))
+        && !words.take(8).any(|word| word.is("ANALYZE") || word.is("ANALYSE"))
+}
+
 /// Refuses settings of the whole server, such as its memory.
 fn check_setting(sql: &str) -> Result<(), SqlError> {
     let mut words = lex::words(sql);
@@ -47,14 +59,20 @@ fn check_setting(sql: &str) -> Result<(), SqlError> {
         return Ok(());
     }
     let name: String = words.take(6).map(|word| word.unquoted()).collect();
-    match name.to_lowercase().starts_with("datafusion.runtime.") {
-        true => Err(SqlError::new(
-            state::INSUFFICIENT_PRIVILEGE,
-            "settings of datafusion.runtime are those of the whole server, and clients cannot change them",
-        )
-        .with_hint("Give the server's options, such as --memory-limit.")),
-        false => Ok(()),
+    let name = name.to_lowercase();
+    if name.starts_with("datafusion.runtime.") {
+        let message = "settings of datafusion.runtime are those of the whole server, and clients cannot change them";
+        return Err(SqlError::new(state::INSUFFICIENT_PRIVILEGE, message)
+            .with_hint("Give the server's options, such as --memory-limit."));
     }
+    let is_own = OWN_SETTINGS.iter().any(|own| name.starts_with(own));
+    if is_own || !EXHAUSTING.iter().any(|prefix| name.starts_with(prefix)) {
+        return Ok(());
+    }
+    let message =
+        "clients cannot change this setting: some of its values exhaust the memory of the server";
+    Err(SqlError::new(state::INSUFFICIENT_PRIVILEGE, message)
+        .with_hint("Set it for all clients, in a file for the server's option -f."))
 }
 
 fn check_effect(effect: Effect, rules: &Rules, in_transaction: bool) -> Result<(), SqlError> {
@@ -80,7 +98,8 @@ async fn check_cost(
     effect: Effect,
     rules: &Rules,
 ) -> Result<(), SqlError> {
-    let Some(limit) = rules.max_cost.filter(|_| effect != Effect::Defines) else { return Ok(()) };
+    let is_free = effect == Effect::Defines || only_explains(sql);
+    let Some(limit) = rules.max_cost.filter(|_| !is_free) else { return Ok(()) };
     let explained = Box::pin(engine.explain(sql)).await;
     let cost = explained.map_err(|error| errors::of_engine(&error, sql))?.estimate().cost;
     if cost <= limit {
@@ -108,8 +127,20 @@ mod tests {
     fn settings_of_the_server_are_refused() {
         check_setting("SET datafusion.runtime.memory_limit = '1G'").unwrap_err();
         check_setting("reset \"datafusion\".runtime.memory_limit").unwrap_err();
+        check_setting("SET datafusion.execution.batch_size = 1000000000000").unwrap_err();
+        check_setting("SET datafusion.sql_parser.recursion_limit = 100000").unwrap_err();
+        check_setting("SET datafusion.execution.time_zone = 'UTC'").unwrap();
         check_setting("SET sluice.scan = 'get'").unwrap();
         check_setting("SELECT 1").unwrap();
+    }
+
+    #[test]
+    fn an_explanation_is_free_unless_it_runs() {
+        assert!(
+            only_explains("explain SELECT 1") && only_explains("/* a */ EXPLAIN VERBOSE SELECT 1")
+        );
+        assert!(!only_explains("EXPLAIN ANALYZE SELECT 1") && !only_explains("SELECT 'EXPLAIN'"));
+        assert!(!only_explains("EXPLAIN VERBOSE ANALYZE SELECT 1"));
     }
 
     #[test]

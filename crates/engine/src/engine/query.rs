@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::{SendableRecordBatchStream, SessionState};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
@@ -27,6 +28,7 @@ pub struct Query {
     frame: DataFrame,
     counters: Arc<QueryCounters>,
     journal: Journal,
+    schema: SchemaRef,
     /// The plan that runs; empty until [`Query::start`].
     plan: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
 }
@@ -46,13 +48,23 @@ pub struct QueryReport {
 
 impl Query {
     pub(crate) fn new(frame: DataFrame, counters: Arc<QueryCounters>, journal: Journal) -> Self {
-        Self { frame, counters, journal, plan: Arc::default() }
+        let (state, plan) = frame.clone().into_parts();
+        let schema = analyzed_schema(&state, &plan);
+        Self { frame, counters, journal, schema, plan: Arc::default() }
+    }
+
+    /// Returns the columns of the rows. A column of a UNION, CASE or COALESCE has the type that all of its values fit
+    /// into, which the plan of [`Query::frame`] does not have before it is analyzed.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
     }
 
     /// Replaces the plan, for which nothing is counted yet.
     pub(crate) fn with_plan(self, plan: LogicalPlan) -> Self {
         let (state, _) = self.frame.into_parts();
-        Self { frame: DataFrame::new(state, plan), plan: Arc::default(), ..self }
+        let schema = analyzed_schema(&state, &plan);
+        Self { frame: DataFrame::new(state, plan), schema, plan: Arc::default(), ..self }
     }
 
     /// Starts the query. Dropping the stream cancels it.
@@ -206,6 +218,17 @@ fn size_of_part(file: &PartitionedFile) -> u64 {
     match &file.range {
         Some(range) => u64::try_from(range.end - range.start).unwrap_or(0),
         None => file.object_meta.size,
+    }
+}
+
+/// Returns the columns of a plan after types were coerced. A plan that cannot be analyzed fails when it runs, and has
+/// the planner's columns here.
+pub(crate) fn analyzed_schema(state: &SessionState, plan: &LogicalPlan) -> SchemaRef {
+    let schema = |plan: &LogicalPlan| Arc::new(plan.schema().as_arrow().clone());
+    let options = state.config_options();
+    match state.analyzer().execute_and_check(plan.clone(), options, |_, _| {}) {
+        Ok(analyzed) => schema(&analyzed),
+        Err(_) => schema(plan),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::context::error::Result;
 use crate::context::notes::Notes;
 use crate::engine::analyze::Analyze;
 use crate::engine::explain::Effect;
+use crate::engine::query::analyzed_schema;
 use crate::engine::session_memory::SessionMemory;
 use crate::engine::{Engine, explain, sql};
 use crate::store::local;
@@ -113,7 +114,7 @@ impl Engine {
     pub async fn outline(&self, sql: &str) -> Result<Outline> {
         let plan = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
         let parameters = plan.get_parameter_types()?;
-        let schema = Arc::new(plan.schema().as_arrow().clone());
+        let schema = analyzed_schema(&self.context.state(), &plan);
         let effect = match plan {
             // The types of its parameters are not known before they are given.
             LogicalPlan::Statement(Statement::Execute(_)) => Effect::Reads,

@@ -88,7 +88,9 @@ impl Password {
     #[must_use]
     pub fn is(&self, password: &str) -> bool {
         // The comparison is between digests, so its time reveals nothing about the password.
+        // HMAC pads keys with NUL, so that passwords with NULs at their end would be equal to those without.
         password.len() <= MOST_CHARACTERS
+            && !password.contains('\0')
             && Self::derive(password, self.salt.clone(), self.iterations).stored_key
                 == self.stored_key
     }

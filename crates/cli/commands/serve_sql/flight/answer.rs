@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::compute::cast;
+use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow_flight::FlightData;
@@ -131,9 +131,11 @@ impl Drop for Rows {
 }
 
 /// Returns the columns as they are sent. The JDBC driver (18.3) has no accessors for view types, and not every driver
-/// reads runs and dictionaries, so these are sent as the plain types of their values.
+/// reads runs and dictionaries, so these are sent as the plain types of their values. The optimizer may find a NULL where
+/// the planner saw none, so that every column is nullable.
 pub(super) fn sent_schema(schema: &Schema) -> SchemaRef {
-    let fields = schema.fields().iter().map(sent_field).collect::<Vec<_>>();
+    let nullable = |field: &FieldRef| Field::clone(&sent_field(field)).with_nullable(true);
+    let fields = schema.fields().iter().map(nullable).collect::<Vec<_>>();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
@@ -162,17 +164,17 @@ fn sent_type(kind: &DataType) -> DataType {
     }
 }
 
-/// Returns rows with the columns that the client was told. The planned types may differ from those of the rows, for
-/// example for a UNION.
+/// Returns rows with the columns that the client was told. A value that does not fit into its column is an error.
 fn sent(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     if batch.num_columns() != schema.fields().len() {
         let message = "the answer has another number of columns than were planned";
         return Err(ArrowError::SchemaError(message.to_owned()));
     }
+    let exact = CastOptions { safe: false, ..CastOptions::default() };
     let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
         match column.data_type() == field.data_type() {
             true => Ok(Arc::clone(column)),
-            false => cast(column, field.data_type()),
+            false => cast_with_options(column, field.data_type(), &exact),
         }
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;

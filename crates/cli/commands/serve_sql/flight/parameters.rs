@@ -6,9 +6,8 @@ use std::panic::AssertUnwindSafe;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, TimeUnit, TimestampNanosecondType};
+use arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType, IntervalUnit};
 use arrow::error::ArrowError;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_flight::FlightData;
 use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
@@ -125,39 +124,44 @@ fn literal(column: &ArrayRef, row: usize) -> Result<String, SqlError> {
         return Err(SqlError::new(state::FEATURE_NOT_SUPPORTED, message)
             .with_hint("Bind numbers, texts, times, bytes, or lists of them."));
     }
+    let typed = |literal: String| match kind {
+        // A literal has this type by itself, or is a list of literals.
+        DataType::Null
+        | DataType::Boolean
+        | DataType::Int64
+        | DataType::Float64
+        | DataType::Utf8
+        | DataType::Binary
+        | DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..) => literal,
+        kind => format!("arrow_cast({literal}, '{}')", kind.to_string().replace('\'', "''")),
+    };
     if column.is_null(row) || matches!(kind, DataType::Null) {
-        return literals::literal(&sluicegate_postgres::Value::Null, sql_type);
+        return literals::literal(&sluicegate_postgres::Value::Null, sql_type).map(typed);
     }
     match kind {
-        // Literals of SQL have microseconds.
-        DataType::Timestamp(TimeUnit::Nanosecond, _)
-            if column.as_primitive::<TimestampNanosecondType>().value(row) % 1000 != 0 =>
-        {
-            exact(column, row)
+        // Numbers, because texts of times have neither all years nor all digits.
+        DataType::Timestamp(..)
+        | DataType::Date64
+        | DataType::Time64(_)
+        | DataType::Duration(_) => number(column, row, &DataType::Int64).map(typed),
+        DataType::Date32 | DataType::Time32(_) => number(column, row, &DataType::Int32).map(typed),
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let value = column.as_primitive::<IntervalMonthDayNanoType>().value(row);
+            let (months, days, nanos) = (value.months, value.days, value.nanoseconds);
+            Ok(typed(format!("'{months} months {days} days {nanos} nanoseconds'")))
         }
-        DataType::Time64(TimeUnit::Nanosecond) => exact(column, row),
-        DataType::Duration(_) => {
-            let number = cast(column, &DataType::Int64).map_err(failed)?;
-            let number = number.as_primitive::<arrow::datatypes::Int64Type>().value(row);
-            Ok(format!("arrow_cast({number}, '{kind}')"))
-        }
-        _ => literals::literal(&values::value(column, row)?, sql_type),
+        _ => literals::literal(&values::value(column, row)?, sql_type).map(typed),
     }
 }
 
-/// Returns a literal with all digits of a time.
-fn exact(column: &ArrayRef, row: usize) -> Result<String, SqlError> {
-    let options = FormatOptions::default();
-    let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
-    let text = formatter.value(row).try_to_string().map_err(failed)?;
-    let kind = match column.data_type() {
-        DataType::Timestamp(_, Some(zone)) => {
-            format!("Timestamp(Nanosecond, Some(\"{}\"))", zone.replace(['"', '\''], ""))
-        }
-        DataType::Timestamp(_, None) => "Timestamp(Nanosecond, None)".to_owned(),
-        _ => "Time64(Nanosecond)".to_owned(),
-    };
-    Ok(format!("arrow_cast('{}', '{kind}')", text.replace('\'', "''")))
+/// Returns the number that a time is stored as, with its type.
+fn number(column: &ArrayRef, row: usize, stored: &DataType) -> Result<String, SqlError> {
+    let numbers = cast(&column.slice(row, 1), stored).and_then(|it| cast(&it, &DataType::Int64));
+    let numbers = numbers.map_err(failed)?;
+    let number = numbers.as_primitive::<Int64Type>().value(0);
+    Ok(format!("arrow_cast({number}, '{stored}')"))
 }
 
 fn failed(error: ArrowError) -> SqlError {
@@ -193,13 +197,14 @@ mod tests {
 
     #[test]
     fn values_become_literals() {
-        let cases: [(ArrayRef, &str); 6] = [
-            (Arc::new(Int32Array::from(vec![-7])), "(-7)"),
+        let cases: [(ArrayRef, &str); 7] = [
+            (Arc::new(Int32Array::from(vec![-7])), "arrow_cast((-7), 'Int32')"),
+            (Arc::new(Int32Array::from(vec![None])), "arrow_cast(CAST(NULL AS INT), 'Int32')"),
             (Arc::new(StringArray::from(vec!["it's"])), "'it''s'"),
             (Arc::new(BinaryArray::from(vec![&b"\0\xff"[..]])), "X'00ff'"),
             (
                 Arc::new(TimestampNanosecondArray::from(vec![1_000_000_001])),
-                "arrow_cast('1970-01-01T00:00:01.000000001', 'Timestamp(Nanosecond, None)')",
+                "arrow_cast(arrow_cast(1000000001, 'Int64'), 'Timestamp(ns)')",
             ),
             (
                 Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([Some([
@@ -208,7 +213,10 @@ mod tests {
                 ])])),
                 "make_array(1, CAST(NULL AS INT))",
             ),
-            (Arc::new(DurationSecondArray::from(vec![5])), "arrow_cast(5, 'Duration(s)')"),
+            (
+                Arc::new(DurationSecondArray::from(vec![5])),
+                "arrow_cast(arrow_cast(5, 'Int64'), 'Duration(s)')",
+            ),
         ];
         for (array, expected) in cases {
             assert_eq!(literal(&array, 0).unwrap(), expected);

@@ -137,7 +137,7 @@ async fn planned(
 }
 
 fn titled_schema(sql: &str, query: &Query) -> SchemaRef {
-    let schema = Arc::new(query.frame().schema().as_arrow().clone());
+    let schema = query.schema();
     retitled(&schema, sql).unwrap_or(schema)
 }
 

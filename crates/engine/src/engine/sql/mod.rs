@@ -70,7 +70,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    JoinOperator, Select, SelectFlavor, SelectItem, Statement as Sql, Value, VisitorMut,
+    JoinOperator, Select, SelectFlavor, SelectItem, SetExpr, Statement as Sql, Value, VisitorMut,
     WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -132,7 +132,17 @@ pub(crate) async fn plan_of(
 pub(crate) fn is_query(state: &SessionState, sql: &str) -> bool {
     let parsed = (depth(sql) <= MAX_DEPTH).then(|| from_first::parse(state, sql));
     matches!(parsed, Some(Ok(Statement::Statement(statement)))
-        if matches!(*statement, Sql::Query(_)))
+        if matches!(&*statement, Sql::Query(query) if !creates_table(&query.body)))
+}
+
+/// Returns true for `SELECT … INTO`, which is CREATE TABLE AS in other words.
+fn creates_table(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => select.into.is_some(),
+        SetExpr::Query(query) => creates_table(&query.body),
+        SetExpr::SetOperation { left, right, .. } => creates_table(left) || creates_table(right),
+        _ => false,
+    }
 }
 
 /// Returns the tables that a statement names. URLs and calls of functions that read objects count as names.
