@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::execution::SendableRecordBatchStream;
