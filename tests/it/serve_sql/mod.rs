@@ -255,6 +255,9 @@ fn what_clients_may_do_is_limited() {
     let (code, message) = client.fails("SELECT count(*) FROM 's3://bucket/fruit.csv'");
     assert_eq!(code, "53400", "{message}");
     assert!(message.contains("cost"), "{message}");
+    client.rows("EXPLAIN SELECT count(*) FROM 's3://bucket/fruit.csv'");
+    let runs = "EXPLAIN (VERBOSE false, VERBOSE false, VERBOSE false, ANALYZE) SELECT * FROM 's3://bucket/fruit.csv'";
+    assert_eq!(client.fails(runs).0, "53400");
     for statement in [
         "COPY (SELECT 1) TO 's3://bucket/new.csv'",
         "CREATE TABLE t AS SELECT 1",
